@@ -61,6 +61,9 @@ Status alias(PromptState& state, std::string_view argument) {
 }
 
 Status unalias(PromptState& state, std::string_view name) {
+  if (name.empty()) {
+    return fail(ErrorId::Usage, "the name of an alias is missing", "alias");
+  }
   if (state.aliases.erase(std::string(name)) == 0) {
     return fail(ErrorId::Usage, fmt::format("no such alias: {}", name),
                 "alias");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace hangdbg {
 namespace {
 
 // ---- where
+
+constexpr auto kPlaceHint = "b [file:]line | function [, condition]";
 
 // A string that Python has shown, if it is as simple as names are.
 std::string unquoted(const std::string& shown) {
@@ -39,6 +42,19 @@ std::string without_locals(std::string_view name) {
   return out;
 }
 
+// "rounds", "Counter.count", "pkg.mod.f": what a function may be called.
+bool is_function_name(std::string_view name) {
+  for (const std::string_view part : split(name, '.')) {
+    if (part.empty() || std::isdigit(static_cast<unsigned char>(part[0])) ||
+        !std::ranges::all_of(part, [](unsigned char c) {
+          return std::isalnum(c) || c == '_' || c >= 0x80;
+        })) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // A function that is there is found by its file; another may come.
 Status set_function(PromptState& state,
                     std::string_view name,
@@ -47,15 +63,12 @@ Status set_function(PromptState& state,
   const auto qualified =
       string_in_frame(state, fmt::format("({}).__qualname__", name));
   if (!qualified) {
-    const bool is_name =
-        wanted.function.find_first_not_of(
-            "abcdefghijklmnopqrstuvwxyz"
-            "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == name.npos &&
-        !name.empty();
-    return is_name
+    return is_function_name(wanted.function)
                ? Status()
-               : fail(ErrorId::Usage, fmt::format("not a function: {}", name),
-                      "b [file:]line | function [, condition]");
+               : fail(ErrorId::Usage,
+                      fmt::format("not a line number or a function: {}",
+                                  printable(name)),
+                      kPlaceHint);
   }
   auto file =
       string_in_frame(state, fmt::format("({}).__code__.co_filename", name));
@@ -76,8 +89,8 @@ Status set_function(PromptState& state,
 // A file, or a module by its name.
 Result<std::string> path_of(PromptState& state, std::string_view name) {
   if (name.find_first_not_of("0123456789") == name.npos) {
-    return fail(ErrorId::Usage, fmt::format("not a file: {}", name),
-                "b [file:]line | function [, condition]");
+    return fail(ErrorId::Usage, fmt::format("not a file: {}", printable(name)),
+                kPlaceHint);
   }
   if (name.contains('/') || name.ends_with(".py")) {
     return std::string(name);
@@ -127,8 +140,11 @@ Result<PromptBreakpoint> parse_place(PromptState& state,
     return wanted;
   }
   if (!line || *line < 1 || colon == 0) {
-    return fail(ErrorId::Usage, fmt::format("not a line number: {}", number),
-                "b [file:]line | function [, condition]");
+    return fail(ErrorId::Usage,
+                colon == 0
+                    ? "a file is missing before the colon"
+                    : fmt::format("not a line number: {}", printable(number)),
+                kPlaceHint);
   }
   wanted.line = *line;
   const dap::StackFrame& frame = state.place.frame();
@@ -211,12 +227,15 @@ Status set_temporary(PromptState& state, std::string_view argument) {
 }
 
 Result<PromptBreakpoint*> numbered(PromptState& state, std::string_view word) {
+  if (word.empty()) {
+    return fail(ErrorId::Usage, "the number of a breakpoint is missing", "b");
+  }
   const auto number = parse_number<int>(word);
   PromptBreakpoint* const found =
       number ? state.breakpoints.find(*number) : nullptr;
   if (found == nullptr) {
-    return fail(ErrorId::Usage, fmt::format("no such breakpoint: {}", word),
-                "b");
+    return fail(ErrorId::Usage,
+                fmt::format("no such breakpoint: {}", printable(word)), "b");
   }
   return found;
 }
@@ -261,6 +280,9 @@ Status clear(PromptState& state, std::string_view argument) {
 Status set_enabled(PromptState& state,
                    std::string_view argument,
                    bool enabled) {
+  if (argument.empty()) {
+    return fail(ErrorId::Usage, "the number of a breakpoint is missing", "b");
+  }
   for (const int number : TRY(numbers(state, argument))) {
     PromptBreakpoint& one = *state.breakpoints.find(number);
     one.enabled = enabled;
@@ -285,7 +307,8 @@ Status ignore(PromptState& state, std::string_view argument) {
   const auto count = rest.empty() ? std::optional<std::int64_t>(0)
                                   : parse_number<std::int64_t>(rest);
   if (!count || *count < 0) {
-    return fail(ErrorId::Usage, fmt::format("not a number: {}", rest),
+    return fail(ErrorId::Usage,
+                fmt::format("not a number: {}", printable(rest)),
                 "ignore number [count]");
   }
   TRY(state.breakpoints.refresh(state.session, state.deadline()));
@@ -294,9 +317,9 @@ Status ignore(PromptState& state, std::string_view argument) {
   say("{}\n", *count == 0
                   ? fmt::format("Will stop next time breakpoint {} is reached.",
                                 one.number)
-                  : fmt::format("Will ignore next {} crossings of breakpoint "
-                                "{}.",
-                                *count, one.number));
+                  : fmt::format("Will ignore next {} crossing{} of "
+                                "breakpoint {}.",
+                                *count, *count == 1 ? "" : "s", one.number));
   return {};
 }
 

@@ -26,6 +26,10 @@ std::string value_of(PromptState& state, const std::string& expression) {
 }
 
 Status show_all(PromptState& state) {
+  if (state.displays.empty()) {
+    say("No expression is being displayed\n");
+    return {};
+  }
   say("Currently displaying:\n");
   for (Display& one : state.displays) {
     if (one.function == function_of(state)) {
@@ -41,6 +45,11 @@ Status display(PromptState& state, std::string_view expression) {
   }
   Display one{function_of(state), std::string(expression), {}};
   one.shown = value_of(state, one.expression);
+  if (one.shown.starts_with("** raised SyntaxError")) {
+    return fail(ErrorId::ExpressionFailed,
+                fmt::format("Unable to display {}: it is no Python",
+                            printable(expression)));
+  }
   say("display {}: {}\n", one.expression, foreign(one.shown));
   std::erase_if(state.displays, [&](const Display& other) {
     return other.function == one.function && other.expression == one.expression;

@@ -31,17 +31,30 @@ Status hold(PromptState& state, std::string_view) {
   return {};
 }
 
-// The thread resumes and is held again.
-Status step(PromptState& state, StepKind kind, std::int64_t line = 0) {
+// What cannot be done on a thread is no reason to keep it.
+template <class Failed>
+Failed let_go_again(PromptState& state, bool was_held, Failed failed) {
   const auto tid = state.place.thread().tid;
-  if (!state.held.contains(tid)) {
+  if (!failed && !was_held && state.held.erase(tid) > 0) {
+    [[maybe_unused]] const Status gone =
+        release_thread(state.session, tid, state.deadline());
+  }
+  return failed;
+}
+
+// The thread resumes and is held again.
+Status step(PromptState& state, Step how) {
+  const auto tid = state.place.thread().tid;
+  const bool was_held = state.held.contains(tid);
+  if (!was_held) {
     TRY(hold(state, {}));
   }
   TRY(note_stops(state));
   forget_stop(state, tid);
-  TRY(step_thread(state.session, tid,
-                  {.kind = kind, .line = line, .events = true},
-                  state.deadline()));
+  how.events = true;
+  TRY(let_go_again(
+      state, was_held,
+      step_thread(state.session, tid, std::move(how), state.deadline())));
   state.held.erase(tid);
   state.stepping.insert(tid);
   if (state.together) {
@@ -52,29 +65,41 @@ Status step(PromptState& state, StepKind kind, std::int64_t line = 0) {
 }
 
 Status next(PromptState& state, std::string_view) {
-  return step(state, StepKind::Next);
+  return step(state, {.kind = StepKind::Next});
 }
 
 Status step_into(PromptState& state, std::string_view) {
-  return step(state, StepKind::Into);
+  return step(state, {.kind = StepKind::Into});
 }
 
 Status return_from(PromptState& state, std::string_view) {
-  return step(state, StepKind::Out);
+  return step(state, {.kind = StepKind::Out});
 }
 
 Status until(PromptState& state, std::string_view argument) {
   const auto line = argument.empty() ? state.place.frame().line + 1
                                      : parse_number<std::int64_t>(argument);
   if (!line) {
-    return fail(ErrorId::Usage, fmt::format("not a line number: {}", argument),
+    return fail(ErrorId::Usage,
+                fmt::format("not a line number: {}", printable(argument)),
                 "unt [line]");
   }
   if (!argument.empty() && *line <= state.place.frame().line) {
     return fail(ErrorId::Usage,
                 "\"until\" line number is smaller than current line number");
   }
-  return step(state, StepKind::Until, *line);
+  return step(state, {.kind = StepKind::Until, .line = *line});
+}
+
+// In the frame that is shown; in whatever this thread runs.
+Status watch(PromptState& state, std::string_view expression) {
+  if (expression.empty()) {
+    return fail(ErrorId::Usage, "watch needs an expression", "watch total");
+  }
+  const auto frame = state.place.depth() - state.place.index();
+  return step(state, {.kind = StepKind::Until,
+                      .watch = std::string(expression),
+                      .frame = static_cast<std::int64_t>(frame)});
 }
 
 Status release(PromptState& state, std::string_view) {
@@ -114,11 +139,16 @@ Status go_on(PromptState& state, std::string_view) {
 Status jump(PromptState& state, std::string_view argument) {
   const auto line = parse_number<std::int64_t>(argument);
   if (!line) {
-    return fail(ErrorId::Usage, fmt::format("not a line number: {}", argument),
-                "j line");
+    return fail(ErrorId::Usage, "The 'jump' command requires a line number");
   }
   const auto tid = state.place.thread().tid;
-  TRY(jump_thread(state.session, tid, *line, state.deadline()));
+  if (auto jumped = jump_thread(state.session, tid, *line, state.deadline());
+      !jumped) {
+    if (jumped.error().id == ErrorId::ExpressionFailed) {
+      jumped.error().message = "Jump failed: " + jumped.error().message;
+    }
+    return jumped;
+  }
   return await_stop(state, tid);
 }
 
@@ -128,16 +158,18 @@ Status debug(PromptState& state, std::string_view code) {
                 "debug compute(3)");
   }
   const auto tid = state.place.thread().tid;
-  if (!state.held.contains(tid)) {
+  const bool was_held = state.held.contains(tid);
+  if (!was_held) {
     TRY(hold(state, {}));
     TRY(follow(state));
   }
   TRY(note_stops(state));
   forget_stop(state, tid);
-  TRY(debug_in_thread(
-      state.session, tid,
-      {.frame_id = state.place.frame().id, .expression = std::string(code)},
-      state.deadline()));
+  TRY(let_go_again(state, was_held,
+                   debug_in_thread(state.session, tid,
+                                   {.frame_id = state.place.frame().id,
+                                    .expression = std::string(code)},
+                                   state.deadline())));
   state.held.erase(tid);
   ++state.debugging[tid];
   return await_stop(state, tid);
@@ -149,14 +181,16 @@ Status raise(PromptState& state, std::string_view exception) {
     return fail(ErrorId::Usage, "raise needs an exception",
                 "raise TimeoutError('enough')");
   }
-  if (!state.held.contains(tid)) {
+  const bool was_held = state.held.contains(tid);
+  if (!was_held) {
     TRY(hold(state, {}));
     TRY(follow(state));
   }
   TRY(state.session.need("raising", state.deadline()));
   const std::int64_t number = TRY(agents_number(state.session, tid));
-  const auto body =
-      TRY(ask_in_frame<dap::Raise>(state, {number, 0, std::string(exception)}));
+  const auto body = TRY(let_go_again(
+      state, was_held,
+      ask_in_frame<dap::Raise>(state, {number, 0, std::string(exception)})));
   forget_stop(state, tid);
   state.held.erase(tid);
   say("{}\n",
@@ -171,7 +205,7 @@ Status raise(PromptState& state, std::string_view exception) {
 }  // namespace
 
 std::span<const Command> hold_commands() {
-  static const std::array<Command, 10> commands = {
+  static const std::array<Command, 11> commands = {
       Command{{"hold"},
               "",
               "Suspend this thread; evaluate on it from now on.",
@@ -199,6 +233,11 @@ std::span<const Command> hold_commands() {
               "[line]",
               "Run to a later line, or to the given line.",
               until},
+      Command{{"watch"},
+              "expression",
+              "Run until the value of an expression changes, in whatever "
+              "function of this thread; or until this function returns.",
+              watch},
       Command{{"j", "jump"},
               "line",
               "Jump to another line of this function.",

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -18,6 +19,7 @@
 #include "client/prompt/line_editor.h"
 #include "client/prompt/prompt.h"
 #include "client/prompt/run_line.h"
+#include "client/prompt/start_file.h"
 #include "client/prompt/statement.h"
 #include "client/terminal/interrupt.h"
 #include "client/terminal/render.h"
@@ -32,9 +34,13 @@ namespace {
 constexpr int kBetweenLooks = 200;  // ms
 constexpr auto kHeldPatience = std::chrono::milliseconds(500);
 
+void run_start_file(PromptState& state);
 int run_statement(PromptState& state, const std::string& text, bool pasted);
 int run_pasted(PromptState& state, const std::string& text);
 Statement::Kind kind_of_lines(const PromptState& state);
+Statement::Source source_of(const LineEditor& editor,
+                            const Statement& statement,
+                            std::string_view line);
 std::string prompt_text(PromptState& state, bool held, bool busy);
 int run_pipe(PromptState& state);
 bool await_input(PromptState& state);
@@ -47,6 +53,9 @@ std::string time_left(const PromptState& state);
 
 int run_prompt(PromptState& state) {
   if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) {
+    if (!std::exchange(state.has_started, true)) {
+      run_start_file(state);
+    }
     if (const auto editor = LineEditor::open()) {
       return run_terminal(state, *editor);
     }
@@ -55,6 +64,14 @@ int run_prompt(PromptState& state) {
 }
 
 namespace {
+
+void run_start_file(PromptState& state) {
+  if (const auto commands = start_commands()) {
+    run_commands(state, *commands);
+  } else {
+    report(commands.error(), state.err);
+  }
+}
 
 bool has_limit(const PromptState& state) {
   return state.others != nullptr && state.others->timer() != nullptr;
@@ -135,6 +152,29 @@ int run_pasted(PromptState& state, const std::string& text) {
 Statement::Kind kind_of_lines(const PromptState& state) {
   return state.reader && state.reader_takes_python ? Statement::Kind::Python
                                                    : Statement::Kind::Commands;
+}
+
+// Not every terminal marks what is pasted. Lines that come at once are pasted
+// if the first is Python: who pastes commands, or sends them by a script, wants
+// them done.
+Statement::Source source_of(const LineEditor& editor,
+                            const Statement& statement,
+                            std::string_view line) {
+  if (editor.paste_goes_on()) {
+    return Statement::Source::PasteGoesOn;
+  }
+  if (editor.was_pasted()) {
+    return Statement::Source::Pasted;
+  }
+  const bool is_code =
+      statement.is_begun()
+          ? statement.is_pasted()
+          : !trim(line).empty() && typed_command(line, true).name.empty();
+  if (!editor.came_at_once() || !is_code) {
+    return Statement::Source::Typed;
+  }
+  return editor.more_at_once() ? Statement::Source::PasteGoesOn
+                               : Statement::Source::Pasted;
 }
 
 int run_pipe(PromptState& state) {
@@ -231,10 +271,8 @@ int run_terminal(PromptState& state, LineEditor& editor) {
       run_line(state, line);
       continue;
     }
-    const auto source = editor.paste_goes_on() ? Statement::Source::PasteGoesOn
-                        : editor.was_pasted()  ? Statement::Source::Pasted
-                                               : Statement::Source::Typed;
-    auto whole = statement.add(line, source, kind_of_lines(state));
+    auto whole = statement.add(line, source_of(editor, statement, line),
+                               kind_of_lines(state));
     if (!whole) {
       continue;
     }

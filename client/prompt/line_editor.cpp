@@ -24,6 +24,8 @@ namespace {
 
 constexpr std::size_t kMostListed = 200;
 constexpr timespec kBetweenPrompts = {0, 200'000'000};
+// A terminal far away gives a paste in pieces.
+constexpr int kBetweenPieces = 50;  // ms
 constexpr char kEscapeMark = '\1';  // around what takes no room in the prompt
 // Of terminals that have it (xterm's control sequences, "bracketed paste").
 constexpr auto kMarkPastes = "\x1b[?2004h";
@@ -43,6 +45,11 @@ void use_utf8() {
   }
 }
 
+bool has_input(int patience) {
+  pollfd input = {STDIN_FILENO, POLLIN, 0};
+  return ::poll(&input, 1, patience) > 0;
+}
+
 }  // namespace
 
 struct LineEditor::Impl {
@@ -58,6 +65,8 @@ struct LineEditor::Impl {
   bool marks_pastes = false;
   bool pasting = false;
   bool pasted = false;   // something of this line
+  bool at_once = false;  // it came together with others
+  bool more = false;     // of them
   std::string coloured;  // what is on the screen in colours
   int watched = -1;
   bool event = false;
@@ -74,6 +83,8 @@ struct LineEditor::Impl {
   bool renew_prompt();
   // What is typed, once more in colours, where it is in one row.
   void show_colours();
+  // Whether the line that has come was idly awaited.
+  void look_for_more(bool was_idle);
   static int read_character(EditLine* editor, wchar_t* character);
   static unsigned char on_tab(EditLine* editor, int key);
   static unsigned char on_paste(EditLine* editor, int key);
@@ -163,6 +174,7 @@ LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
   impl_->interrupted = false;
   impl_->event = false;
   impl_->pasted = impl_->pasting;
+  const bool was_idle = !has_input(0);
   say("{}", impl_->marks_pastes && !impl_->pasting ? kMarkPastes : "");
   flush_output(stdout);
   // libedit alone would do this after it has shown the prompt; a Ctrl-D typed
@@ -172,9 +184,10 @@ LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
   const char* const text = ::el_gets(impl_->editor, &length);
   say("{}", impl_->marks_pastes && !impl_->pasting ? kMarkNoPastes : "");
   if (impl_->interrupted) {
-    if (std::exchange(impl_->pasting, false)) {
+    if (std::exchange(impl_->pasting, false) || impl_->more) {
       ::tcflush(STDIN_FILENO, TCIFLUSH);  // nothing of it is a command
     }
+    impl_->at_once = impl_->more = false;
     say("^C\n");
     return Came::Interrupt;
   }
@@ -188,6 +201,7 @@ LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
   }
   line.assign(text, static_cast<std::size_t>(length));
   line.erase(line.find_last_not_of("\r\n") + 1);
+  impl_->look_for_more(was_idle);
   if (!trim(line).empty()) {
     impl_->add_history(line);
     impl_->file.append(line);
@@ -201,6 +215,21 @@ bool LineEditor::was_pasted() const {
 
 bool LineEditor::paste_goes_on() const {
   return impl_->pasting;
+}
+
+bool LineEditor::came_at_once() const {
+  return impl_->at_once;
+}
+
+bool LineEditor::more_at_once() const {
+  return impl_->more;
+}
+
+void LineEditor::Impl::look_for_more(bool was_idle) {
+  const bool belongs = std::exchange(more, false);
+  const bool waits = has_input(belongs ? kBetweenPieces : 0);
+  at_once = !pasted && (belongs || (was_idle && waits));
+  more = at_once && waits;
 }
 
 bool LineEditor::Impl::renew_prompt() {
@@ -288,7 +317,6 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
 
 // libedit knows which characters are on the screen, and not in which colours.
 void LineEditor::Impl::show_colours() {
-  pollfd input = {STDIN_FILENO, POLLIN, 0};
   const LineInfo* const info = ::el_line(editor);
   const std::string_view line(
       info->buffer, static_cast<std::size_t>(info->lastchar - info->buffer));
@@ -298,7 +326,7 @@ void LineEditor::Impl::show_colours() {
       line == coloured ||
       prompt.text.size() + line.size() >=
           static_cast<std::size_t>(terminal_columns()) ||
-      ::poll(&input, 1, 0) != 0) {
+      has_input(0)) {
     return;
   }
   coloured = line;

@@ -44,6 +44,10 @@ class LineEditor {
   bool was_pasted() const;
   // Whether the lines that follow are pasted, too.
   bool paste_goes_on() const;
+  // Whether the last line came together with others, faster than anybody types;
+  // and whether more of them are there. Not what was typed while we were busy.
+  bool came_at_once() const;
+  bool more_at_once() const;
 
  private:
   LineEditor();

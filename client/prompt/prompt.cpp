@@ -192,6 +192,13 @@ Status run_command(PromptState& state, const TypedCommand& typed) {
                     " is a pdb command without a counterpart here; help lists "
                     "the commands");
   }
+  if (command->arguments.empty() && !typed.argument.empty()) {
+    return fail(ErrorId::Usage,
+                fmt::format("{} takes no argument: {}", typed.name,
+                            printable(typed.argument)),
+                fmt::format("{}  or, as Python, !{} {}", typed.name, typed.name,
+                            printable(typed.argument)));
+  }
   const Paged paged(is_paged(*command));
   return command->run(state, typed.argument);
 }

@@ -66,6 +66,7 @@ struct PromptState {
   std::map<std::int64_t, std::string>
       notes{};  // of threads, by tid: what is to be said before the next line
   bool leaving = false;
+  bool has_started = false;  // what the user's own file says has been done
   bool said_read_only = false;
   bool said_others_wait = false;
 

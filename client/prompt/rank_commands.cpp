@@ -102,9 +102,10 @@ Status run_in_ranks(PromptState& state, std::string_view argument) {
     return fail(ErrorId::Usage, fmt::format("no such rank: {}", words.front()),
                 "ranks");
   }
-  const bool breaks = is_named(
-      command, {"b", "break", "tbreak", "hold", "s", "step", "n", "next", "r",
-                "return", "unt", "until", "j", "jump", "debug", "raise"});
+  const bool breaks =
+      is_named(command, {"b", "break", "tbreak", "hold", "s", "step", "n",
+                         "next", "r", "return", "unt", "until", "watch", "j",
+                         "jump", "debug", "raise"});
   if (is_named(command, {"q", "quit", "exit", "detach", "rank", "ranks",
                          "interact", "commands"})) {
     return fail(ErrorId::Usage, "not available for several ranks at once",

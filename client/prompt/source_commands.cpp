@@ -33,7 +33,17 @@ std::string path_here(const PromptState& state) {
   return source ? source->path.value_or("") : "";
 }
 
-// Lines as pdb prints them, `current` marked.
+bool has_breakpoint(PromptState& state,
+                    const std::string& path,
+                    std::int64_t line) {
+  return std::ranges::any_of(
+      state.breakpoints.all(), [&](const PromptBreakpoint& one) {
+        return one.function.empty() && one.line == line &&
+               (one.file.empty() ? one.path : one.file) == path;
+      });
+}
+
+// Lines as pdb prints them: B where there is a breakpoint, -> at `current`.
 Status show_lines(PromptState& state,
                   const std::string& path,
                   Range range,
@@ -49,7 +59,9 @@ Status show_lines(PromptState& state,
   for (auto number = range.first; number <= range.last; ++number) {
     const std::string& line = lines[static_cast<std::size_t>(number - 1)];
     const bool here = number == current;
-    say("{:>3}  {}\t{}\n", number, here ? state.out.green("->") : "  ",
+    say("{:<4}{}{}\t{}\n", fmt::format("{:>3}", number),
+        has_breakpoint(state, path, number) ? "B" : " ",
+        here ? state.out.green("->") : "",
         state.out.has_colours() ? colours.line(line) : line);
   }
   if (range.last >= std::ssize(lines)) {
@@ -152,7 +164,8 @@ Result<Range> parse_range(std::string_view argument) {
   }
   const std::int64_t first = numbers[0];
   if (numbers.size() == 1) {
-    return Range{first - kPage / 2, first - kPage / 2 + kPage - 1};
+    const auto from = std::max<std::int64_t>(first - kPage / 2, 1);
+    return Range{from, from + kPage - 1};
   }
   return Range{first, numbers[1] < first ? first + numbers[1] : numbers[1]};
 }
@@ -164,7 +177,7 @@ std::span<const Command> source_commands() {
       Command{{"l", "list"},
               "[first[, last] | .]",
               "Show source around the current line (->), then further; . "
-              "returns to it.",
+              "returns to it. B: a breakpoint.",
               list_source,
               Word::Command,
               true},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -21,23 +22,38 @@
 namespace hangdbg {
 namespace {
 
+// Negative: as far as there are frames, as in pdb.
 Result<std::size_t> parse_count(std::string_view argument) {
   if (argument.empty()) {
     return 1;
   }
-  const auto count = parse_number<std::size_t>(argument);
-  if (!count || *count == 0) {
+  const auto count = parse_number<std::int32_t>(argument);
+  if (!count) {
     return fail(ErrorId::Usage,
-                fmt::format("Invalid frame count ({})", argument));
+                fmt::format("Invalid frame count ({})", printable(argument)));
   }
-  return *count;
+  return *count < 0 ? std::numeric_limits<std::int32_t>::max()
+                    : static_cast<std::size_t>(*count);
 }
 
-// The whole stack, the newest frame last, as in pdb.
-Status where(PromptState& state, std::string_view) {
+// The whole stack, the newest frame last, as in pdb; or so many of the newest,
+// with a minus of the oldest, with 0 the current one.
+Status where(PromptState& state, std::string_view argument) {
+  const auto count = parse_number<std::int64_t>(argument);
+  if (!argument.empty() && !count) {
+    return fail(ErrorId::Usage,
+                fmt::format("Invalid count ({})", printable(argument)));
+  }
   TRY(follow(state));
   const auto& frames = state.place.thread().stack.stack_frames;
+  const std::int64_t all = std::ssize(frames);
   for (std::size_t i = frames.size(); i-- > 0;) {
+    const auto nth = static_cast<std::int64_t>(i);  // the newest is 0
+    if (count && (*count == 0  ? i != state.place.index()
+                  : *count > 0 ? nth >= *count
+                               : nth < all + *count)) {
+      continue;
+    }
     const dap::StackFrame& frame = frames[i];
     const bool here = i == state.place.index();
     const std::string text = place_text(frame);
@@ -174,19 +190,21 @@ Status exceptions(PromptState& state, std::string_view argument) {
 std::span<const Command> stack_commands() {
   static const std::array<Command, 6> commands = {
       Command{{"w", "where", "bt"},
-              "",
-              "Show the stack of the thread, newest frame last; > marks the "
-              "current frame.",
-              where},
-      Command{{"u", "up"},
               "[count]",
-              "Move COUNT (default 1) frames up, to callers.",
-              up,
-              Word::Command,
-              true},
+              "Show the stack of the thread, newest frame last; > marks the "
+              "current frame. COUNT: only so many of the newest; negative: of "
+              "the oldest; 0: the current one.",
+              where},
+      Command{
+          {"u", "up"},
+          "[count]",
+          "Move COUNT (default 1) frames up, to callers; -1: to the oldest.",
+          up,
+          Word::Command,
+          true},
       Command{{"d", "down"},
               "[count]",
-              "Move COUNT (default 1) frames down.",
+              "Move COUNT (default 1) frames down; -1: to the newest.",
               down,
               Word::Command,
               true},

@@ -3,6 +3,7 @@
 import base64
 import fcntl
 import os
+import re
 import signal
 import socket
 import struct
@@ -19,6 +20,7 @@ from dap_server import Server
 from harness import as_nobody, hangdbg, start, start_hangdbg, track, until
 from terminal import Terminal
 from test_dap_breakpoints import FILE, line_of, loops
+from test_step import in_second_wait
 from test_serve_abuse import MIB, memory
 from test_tls import certificate
 
@@ -72,6 +74,38 @@ def test_the_prompt(newest_python, connected, certificate, way, tmp_path, monkey
     target.assert_as_before(before, arenas=4)
     until("attach has gone", lambda: not processes.children(server.process.pid))
     server.stop()
+    target.finish()
+
+
+def test_debug_and_several_lines(newest_python, connected):
+    """What is typed is completed in code that is debugged, too, and goes over several lines."""
+    target = start("stepped", newest_python)
+    server = Server("tcp:127.0.0.1:0")
+    session = connected(server, target.pid)
+    session.expect_prompt()
+    session.type("debug compu\t(3)\r")
+    session.expect(r"debug compute\(3\)")
+    session.expect(r"<expression>\(1\)<module>\(\)")
+    session.expect_prompt()
+    session.ask("s", "--Call--")
+    session.ask("n", "total = 0")
+    session.type("p cou\t\r")
+    session.expect("^3$")
+    session.expect_prompt()
+    for line in ("debug for one in (5, 6):", "    print('one', one)"):
+        session.type(line + "\r")
+        session.expect(r"^\.\.\. ")
+    session.type("\r")
+    session.expect(r"<expression>\(1\)<module>\(\)")
+    session.expect_prompt()
+    session.ask("c", "debug has ended")
+    assert re.search("^one 5\none 6$", session.text, re.M), session.text
+    session.ask("c", "debug has ended: 6")
+    session.ask("release", "resumed")
+    session.detach()
+    server.stop()
+    target.go_on()
+    until("the second wait", lambda: in_second_wait(target))
     target.finish()
 
 

@@ -217,12 +217,12 @@ def test_hold_of_one_that_runs(python):
 
 
 @pytest.mark.parametrize("command, words", [
-    ("b 0", "not a line number: 0"), ("b x.py:", "not a line number"), ("b :3", "not a line number"),
-    ("b twice(1)", "not a function"), ("b len", "not a function written in Python"),
+    ("b 0", "not a line number: 0"), ("b x.py:", "not a line number"), ("b :3", "a file is missing"),
+    ("b twice(1)", "not a line number or a function"), ("b len", "not a function written in Python"),
     ("b twice, number ==", "syntax"), ("cl 9", "no such breakpoint: 9"), ("cl x", "no such breakpoint: x"),
     ("enable one", "no such breakpoint: one"), ("ignore 9", "no such breakpoint: 9"),
     ("condition 9 x", "no such breakpoint: 9"), ("commands", "no breakpoints"),
-    ("j x", "not a line number"), ("j 3", "not suspended"), ("unalias no", "no such alias: no"),
+    ("j x", "requires a line number"), ("j 3", "not suspended"), ("unalias no", "no such alias: no"),
 ])
 def test_bad_input(command, words, newest_python):
     target = start("breaks", newest_python)

@@ -21,6 +21,15 @@ def blank_line():
     ("b 9999", "End of file"),
     ("b %d" % blank_line(), "Blank or comment"),
     ("b 12:3", "not a file: 12"),
+    ("b 1x", "not a line number or a function: 1x"),
+    ("b :3", "a file is missing before the colon"),
+    ("b threading:x", "not a line number: x"),
+    ("b .f", "not a line number or a function: .f"),
+    ("b 99999999999999999999", "not a line number or a function"),
+    ("l 99999999999999999999", "not line numbers"),
+    ("threads x", "threads takes no argument: x"),
+    ("q x", "q takes no argument: x"),
+    ("display 1 +", "Unable to display 1 +"),
     ("unt 1", "line number is smaller than current line number"),
     ("hold;;j 9999", "n first"),
     ("raise 5", "must derive from BaseException"),
@@ -60,4 +69,23 @@ def test_a_step_in_a_blocked_call_says_so(edge_python, terminal):
     opened.expect_prompt()
     opened.ask("release", "continues; its step is given up")
     opened.detach()
+    ends_normally(target)
+
+
+def test_wrong_arguments_of_every_command(newest_python):
+    """Each has one line that says what is wrong; nothing is set."""
+    target = start("breaks", newest_python)
+    listed = hangdbg("attach", target.pid, "-c", "help").out
+    names = [name for line in listed.splitlines()
+             for name in re.match(r"([a-z!]+(?: \| [a-z]+)*)?", line).group().split(" | ") if name]
+    assert len(names) > 60, names
+    typed = ["%s %s" % (name, wrong) for name in names for wrong in ("(", "'", "- -", "\u00fc \u00fc")
+             if (name, wrong) != ("alias", "\u00fc \u00fc") and (name, wrong) != ("alias", "- -")]
+    done = hangdbg("attach", target.pid, *commands(*typed, "b", "display"))
+    lines = done.err.splitlines()
+    errors = [line for line in lines if line.startswith("*** ")]
+    assert len(errors) == len(typed), "\n".join(lines)
+    assert all(line.startswith(("*** ", "    try: ")) for line in lines), done
+    assert "Breakpoint" not in done.out, done
+    assert "No expression is being displayed" in done.out, done
     ends_normally(target)

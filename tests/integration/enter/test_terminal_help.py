@@ -116,3 +116,19 @@ def test_what_is_typed_has_colours(target, terminal):
     session.expect_prompt()
     assert re.search(r"\x1b\[35mwhile\x1b\[0m os\.path", session.screen), session.screen
     session.detach()
+
+
+def test_the_users_own_commands(target, terminal, tmp_path, monkeypatch):
+    """Of a file in his home that nobody else may write."""
+    file = tmp_path / "hangdbg" / "prompt"
+    file.parent.mkdir()
+    file.write_text("# mine\nalias two p %1 * 2\n\np answer + 1\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for mode, answer in ((0o644, "^42$"), (0o666, "prompt is not read: another user may write it")):
+        file.chmod(mode)
+        session = terminal(target.pid)
+        session.expect(answer)
+        session.expect_prompt()
+        session.ask("two 4", "^8$" if mode == 0o644 else "SyntaxError")
+        session.detach()
+    assert "42" not in hangdbg("attach", target.pid, "-c", "w 1").out

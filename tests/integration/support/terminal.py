@@ -19,17 +19,17 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\x1b.|\x07"
 class Terminal:
     """`hangdbg attach PID FLAGS`, or another command, on a terminal of `size`, rows and
     columns. `screen` is all that came so far, as it came; `text` the same without escape
-    sequences and carriage returns."""
+    sequences and carriage returns. `program`: another than hangdbg."""
 
     def __init__(self, pid, *flags, no_color=False, command=("attach",), cwd=None,
-                 behind=(), size=(24, 120), pager=""):
+                 behind=(), size=(24, 120), pager="", program=None, term="xterm-256color"):
         self.pid = pid
         self.screen = ""
         self.seen = 0  # how much of `text` the last expect() has used up
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         self.modes = termios.tcgetattr(self.master)  # before any program changes them
-        environment = dict(os.environ, TERM="xterm-256color", PAGER=pager)
+        environment = dict(os.environ, TERM=term, PAGER=pager)
         if no_color:
             environment["NO_COLOR"] = "1"
 
@@ -40,7 +40,7 @@ class Terminal:
 
         self.process = harness.track(
             subprocess.Popen(
-                [*behind, str(harness.PROGRAM), *map(str, command),
+                [*behind, str(program or harness.PROGRAM), *map(str, command),
                  *([] if pid is None else [str(pid)]), *map(str, flags)],
                 stdin=slave,
                 stdout=slave,
@@ -71,7 +71,7 @@ class Terminal:
             if match:
                 self.seen = match.end()
                 return match
-            if not self._read(end - time.monotonic()):
+            if not self.read(end - time.monotonic()):
                 raise AssertionError(
                     "no %r on the terminal:\n%s" % (pattern, self.text)
                 )
@@ -95,7 +95,7 @@ class Terminal:
     def wait(self, seconds=harness.PATIENCE):
         """Reads until the program has ended; returns its exit code."""
         end = time.monotonic() + seconds
-        while self._read(end - time.monotonic()):
+        while self.read(end - time.monotonic()):
             pass
         return self.process.wait(max(0.1, end - time.monotonic()))
 
@@ -104,7 +104,8 @@ class Terminal:
             os.close(self.master)
             self.master = -1
 
-    def _read(self, seconds):
+    def read(self, seconds):
+        """What comes in that time; whether something has."""
         if seconds <= 0 or not select.select([self.master], [], [], seconds)[0]:
             return False
         try:

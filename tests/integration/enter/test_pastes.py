@@ -1,0 +1,44 @@
+"""Fifty snippets, whole and in half, are pasted at the prompt, with the terminal's marks for a
+paste and without: no thread is ever suspended, and the prompt always says something."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from harness import start, until
+from snippets import SNIPPETS
+
+PROMPT = r"^(\(hangdbg \d+[^)\n]*\)|\.\.\.) *"
+
+
+@pytest.fixture
+def session(newest_python, tmp_path, terminal):
+    target = start("file_baton", newest_python, str(tmp_path / "lock"))
+    opened = terminal(target.pid)
+    opened.expect_prompt()
+    yield opened
+    opened.detach()
+    assert target.finish()["answer"] == 41
+
+
+def waits_for_a_key(session):
+    return not session.read(0.02) and Path(
+        "/proc/%d/syscall" % session.process.pid).read_text().startswith("271 ")  # ppoll
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_snippets(session, marked):
+    for whole in SNIPPETS:
+        for text in (whole, whole[:len(whole) // 2]):
+            keys = text.replace("\r\n", "\r").replace("\n", "\r")
+            session.type("\x1b[200~%s\x1b[201~" % keys if marked else keys)
+            session.type("\r")
+            until("all is read", lambda: waits_for_a_key(session))
+            session.expect(PROMPT + r"(?!.*\n)")  # the last line is one
+            session.type("\x03")  # drops what is not whole, or nothing
+            session.expect(r"\^C\n")
+            session.expect_prompt()
+            assert "HELD" not in session.text and "is suspended" not in session.text, text
+    session.ask("p 6 * 7", "^42$")
+    assert len(re.findall(r"\*\*\* ", session.text)) >= 20  # of what is no Python
