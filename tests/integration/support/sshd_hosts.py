@@ -63,15 +63,16 @@ class Nodes:
                 harness.until(name + " listens", lambda: b"SSH-2" in self.banner(name))
 
     def _start(self, name, number, fault, mounts):
-        cache = self.folder / name
+        cache, home = self.folder / name, self.folder / "home"
         cache.mkdir()
+        home.mkdir(exist_ok=True)  # what a login of root's runs here is not the tests'
         address = "%s.%d" % (self.net, number)
         config = self.folder / (name + ".sshd")
         config.write_text(
             "ListenAddress %s\nPort 22\nHostKey %s/host\nAuthorizedKeysFile %s/user.pub\n"
             "StrictModes no\nPermitRootLogin yes\nUsePAM no\nPidFile none\nMaxStartups 100\n"
-            "SetEnv XDG_CACHE_HOME=%s TMPDIR=/var/tmp\n%s\n" % (
-                address, self.folder, self.folder, cache, fault.replace("REFUSES", "")))
+            "SetEnv HOME=%s XDG_CACHE_HOME=%s TMPDIR=/var/tmp\n%s\n" % (
+                address, self.folder, self.folder, home, cache, fault.replace("REFUSES", "")))
         server = "exec sleep 1000" if "REFUSES" in fault else "exec %s -D -e -f %s" % (SSHD, config)
         log = open(self.folder / (name + ".log"), "w")
         process = subprocess.Popen(
