@@ -39,13 +39,14 @@ constexpr std::string_view kSayNeed = R"sh(
   echo "${SLURMD_NODENAME:-$(uname -n)}: $need";
 )sh";
 
-// can_run FOLDER: a program can be written and run there; $f is its name. (An
-// empty file is run as a script; where nothing may be run, that fails.)
+// can_run FOLDER: a program can be written and run there; $f is its name, in
+// which the node's is, since nodes may share the folder. (An empty file is run
+// as a script; where nothing may be run, that fails.)
 // folder_in FOLDER: the same, in a new folder $d.
 constexpr std::string_view kFunctions = R"sh(
   can_run() {
     mkdir -p "$1" 2>/dev/null;
-    f="$1/$h.$$";
+    f="$1/$h.$(uname -n).$$";
     [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] && (: >"$f") 2>/dev/null &&
     chmod 700 "$f" 2>/dev/null && "$f" 2>/dev/null &&
     head -c "$n" /dev/zero 2>/dev/null >"$f" &&
@@ -71,7 +72,9 @@ constexpr std::string_view kFunctions = R"sh(
   trap "exit 1" HUP INT TERM PIPE;
 )sh";
 
-// Kept for the next time, or in a folder that goes with it.
+// Kept for the next time, or in a folder that goes with it. One that is there
+// by now is never replaced: another node may be running it, from the same
+// folder.
 constexpr std::string_view kReceive = R"sh(
   k=;
   if can_run "$c"; then
@@ -87,7 +90,9 @@ constexpr std::string_view kReceive = R"sh(
       exit 1;
     fi;
     if [ -n "$k" ]; then
-      mv -f "$f" "$c/$h" || exit 1;
+      ln "$f" "$c/$h" 2>/dev/null || "$c/$h" node --same "$h" </dev/null ||
+        mv -f "$f" "$c/$h" || exit 1;
+      rm -f "$f";
       trap - EXIT;
       exec "$c/$h" node "$r";
     fi;
