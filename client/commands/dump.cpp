@@ -22,6 +22,7 @@
 #include "client/options/via_option.h"
 #include "client/terminal/typed.h"
 #include "client/views/dump/json.h"
+#include "client/views/dump/node_tree.h"
 #include "client/views/dump/options.h"
 #include "client/views/dump/picture_file.h"
 #include "client/views/dump/text.h"
@@ -43,6 +44,7 @@ struct DumpCommandOptions {
   bool children = false;
   bool nonblocking = false;
   bool merge = false;
+  bool to_merge = false;  // another machine does (--via)
   JobOptions job;
   ShownOptions shown;
   PictureOptions picture;
@@ -77,6 +79,7 @@ struct Output {
   std::optional<int> rank_of(int pid) const;
   int finish();  // the exit code
   void show_merged();
+  void print_tree() const;
 };
 
 int run(const DumpCommandOptions& options);
@@ -104,6 +107,7 @@ void add_dump(cli::Command program) {
   add_shown_options(command, options->shown);
   command.add_flag("--merge", options->merge,
                    "Merge the stacks into one tree; outliers first");
+  command.add_flag("--to-merge", options->to_merge).hidden();
   add_picture_options(command, options->picture);
   command.add_flag("--nonblocking", options->nonblocking,
                    "Stop nothing; mark stacks that may be inconsistent");
@@ -209,7 +213,7 @@ void Output::place(ProcessDump& dump) const {
 }
 
 void Output::show(const ProcessDump& dump) {
-  if (options.merge) {
+  if (options.merge && !options.to_merge) {
     to_merge.push_back(dump);
   } else if (options.common.json) {
     processes.push_back(dump_json(dump));
@@ -270,7 +274,9 @@ int Output::finish() {
                    .hint = "hangdbg ps"},
                   err);
   }
-  if (options.merge) {
+  if (options.to_merge) {
+    print_tree();
+  } else if (options.merge) {
     show_merged();
   } else if (options.common.json) {
     print_json(dumps_json(
@@ -336,6 +342,16 @@ void Output::show_merged() {
     report(drawn.error(), err);
     failed = drawn.error();
   }
+}
+
+void Output::print_tree() const {
+  std::vector<reports::DumpedProcess> dumped;
+  for (const Json& process : processes) {
+    if (auto one = decode<reports::DumpedProcess>(process)) {
+      dumped.push_back(*std::move(one));
+    }
+  }
+  print_json(encode(tree_of(dumped)));
 }
 
 std::optional<int> Output::rank_of(int pid) const {

@@ -6,12 +6,13 @@
 #include "client/terminal/render.h"
 #include "client/terminal/typed.h"
 #include "protocol/json.h"
+#include "protocol/reports/node_tree.h"
 
 namespace hangdbg {
 namespace {
 
 // What the command has written on a node.
-Result<std::vector<reports::DumpedProcess>> dumps_of(const NodeAnswer& answer) {
+Result<reports::NodeTree> said_tree(const NodeAnswer& answer) {
   const auto json = Json::parse(answer.out);
   if (!json) {
     return fail(ErrorId::NodeFailed,
@@ -20,7 +21,7 @@ Result<std::vector<reports::DumpedProcess>> dumps_of(const NodeAnswer& answer) {
   if (const auto none = decode<reports::NoAnswer>(*json)) {
     return fail(ErrorId::NodeFailed, none->error.message);
   }
-  return TRY(decode<reports::DumpedProcesses>(*json)).processes;
+  return decode<reports::NodeTree>(*json);
 }
 
 }  // namespace
@@ -55,20 +56,21 @@ Result<int> merge_from_nodes(const ViaOption& via,
   TRY(options.common.configure_log());
   TRY(options.picture.check(options.common.json));
   auto words = words_for_nodes();
-  remove_option(words, "--merge", false);
   remove_option(words, "--html", true);
   remove_option(words, "--svg", true);
   remove_option(words, "--json", false);
   remove_option(words, "-j", false);
   add_option_word(words, "--json");
+  add_option_word(words, "--to-merge");
   GatheredDumps gathered("these nodes' answers");
   std::vector<FailedNode> without;
   const AskedNodes asked = TRY(gather_from_nodes(
       via, options.common, std::move(words), [&](const NodeAnswer& answer) {
-        if (const auto dumps = dumps_of(answer)) {
-          gathered.add(*dumps, answer.node);
-        } else {
-          without.push_back({answer.node, dumps.error()});
+        const auto tree = said_tree(answer);
+        const Status added = tree ? gathered.add(*tree, answer.node)
+                                  : std::unexpected(tree.error());
+        if (!added) {
+          without.push_back({answer.node, added.error()});
         }
       }));
   for (const auto* const all : {&asked.failed, &std::as_const(without)}) {

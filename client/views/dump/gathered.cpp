@@ -3,30 +3,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "client/terminal/typed.h"
-#include "inspector/native/native_names.h"
+#include "client/views/dump/node_tree.h"
 
 namespace hangdbg {
 namespace {
 
 constexpr std::size_t kMostListed = 10'000;  // ranks that are missing, in JSON
-
-// As merge_dumps makes it.
-StackPlace place_of(const reports::DumpedFrame& frame) {
-  if (!frame.module) {
-    return {frame.qualname, frame.file,
-            static_cast<int>(frame.line.value_or(0))};
-  }
-  return {.function = NativeSymbol{.function = frame.qualname,
-                                   .module = *frame.module,
-                                   .builtin = frame.builtin.value_or("")}
-                          .text()};
-}
 
 }  // namespace
 
@@ -56,6 +45,33 @@ void GatheredDumps::add(const std::vector<reports::DumpedProcess>& processes,
     }
     processes_.push_back(std::move(process));
   }
+}
+
+Status GatheredDumps::add(const reports::NodeTree& tree,
+                          const std::string& host) {
+  auto ways = TRY(TreeWays::of(tree, merger_));
+  std::vector<Process> processes;
+  for (const reports::TreeProcess& from : tree.processes) {
+    Process process{.pid = from.pid,
+                    .rank = from.rank,
+                    .world_size = from.world_size,
+                    .job = from.job,
+                    .child = from.child,
+                    .host = host,
+                    .error = from.error};
+    if (from.main) {
+      process.threads.push_back({.main = true,
+                                 .state = from.main->state,
+                                 .waiting_s = from.main->waiting_s,
+                                 .way = TRY(ways.to(from.main->end))});
+    }
+    for (const std::int64_t end : from.ends) {
+      process.threads.push_back({.way = TRY(ways.to(end))});
+    }
+    processes.push_back(std::move(process));
+  }
+  std::ranges::move(processes, std::back_inserter(processes_));
+  return {};
 }
 
 void GatheredDumps::miss(const std::string& whose, Error why) {

@@ -15,6 +15,7 @@
 #include "client/views/dump/tree.h"
 #include "inspector/jobs/stack_tree.h"
 #include "protocol/reports/dump.h"
+#include "protocol/reports/node_tree.h"
 
 namespace hangdbg {
 
@@ -26,6 +27,8 @@ class GatheredDumps {
   // Of one machine; `host` in place of what it calls itself, if not "".
   void add(const std::vector<reports::DumpedProcess>& processes,
            const std::string& host = {});
+  // Of a node of --via. Errors: BadMessage; then nothing of it is added.
+  Status add(const reports::NodeTree& tree, const std::string& host);
   // A machine, or a file, of which there is nothing.
   void miss(const std::string& whose, Error why);
 
