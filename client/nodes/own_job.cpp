@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "client/terminal/render.h"
 #include "client/terminal/typed.h"
 #include "inspector/jobs/choice.h"
+#include "inspector/jobs/nccl_peers.h"
 #include "inspector/jobs/process_tree.h"
 #include "inspector/ranks/rank_identity.h"
 #include "nodes/hosts/host_list.h"
@@ -166,14 +168,26 @@ MaybeNodes by_store(const Job& job,
                                 printable(job.id), *port)};
 }
 
+// Each rank has the list of all.
+std::optional<FoundNodes> by_nccl(const JobRank& rank) {
+  const auto hosts = nccl_hosts(rank.pid);
+  return !hosts || hosts->empty()
+             ? std::nullopt
+             : std::optional(FoundNodes{
+                   "ssh:" + names_of(*hosts),
+                   fmt::format("NCCL's peers, in rank {}", rank.rank)});
+}
+
 Result<FoundNodes> nodes_of(const Job& job, Deadline deadline) {
   const JobRank& rank = job.ranks.front();
   const Environment environment = TRY(Environment::read(rank.pid));
-  for (const auto& found :
-       {MaybeNodes(by_slurm(rank, environment)), by_labels(rank, environment),
-        MaybeNodes(by_hostfile(rank)),
-        by_store(job, rank, environment, deadline)}) {
-    if (const auto nodes = TRY(found)) {
+  const std::function<MaybeNodes()> ways[] = {
+      [&] { return by_slurm(rank, environment); },
+      [&] { return by_labels(rank, environment); },
+      [&] { return by_hostfile(rank); }, [&] { return by_nccl(rank); },
+      [&] { return by_store(job, rank, environment, deadline); }};
+  for (const auto& way : ways) {
+    if (const auto nodes = TRY(way())) {
       return *nodes;
     }
   }

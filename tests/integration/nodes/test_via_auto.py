@@ -58,6 +58,45 @@ def test_the_hostfile_of_a_launcher(newest_python, stand_in, tmp_path):
     kill_group(launcher)
 
 
+PEERS = """
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <unistd.h>
+struct peer { union { struct sockaddr_in v4; struct sockaddr_in6 v6; } at; int pid; long rest[4]; };
+_Static_assert(sizeof(struct peer) == 64, "as NCCL has it");
+struct peer *rasPeers;
+int nRasPeers;
+__attribute__((constructor)) static void fill(void) {
+  int hosts[] = {3, 4, 4, 5}, family = atoi(getenv("HANGDBG_TEST_FAMILY"));
+  rasPeers = calloc(4, sizeof(*rasPeers));
+  for (nRasPeers = 0; nRasPeers < 4; ++nRasPeers) {
+    rasPeers[nRasPeers].at.v4.sin_family = family;
+    rasPeers[nRasPeers].at.v4.sin_addr.s_addr = htonl(0xcb007100 + hosts[nRasPeers]);
+    rasPeers[nRasPeers].pid = nRasPeers == 2 ? getpid() : 7;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("family", [2, 77], ids=["a list", "another layout"])
+def test_the_peers_of_nccl(family, newest_python, stand_in, tmp_path):
+    """A library that has its name, and the list that it has (seen of 2.26 to 2.30 in their debug
+    information; no NCCL has run here). A stand-in for ssh: each host is this machine."""
+    job = "nccl-%d" % os.getpid()
+    here = stand_in("ssh", 'for word; do :; done; eval "$word"')
+    library = tmp_path / "libnccl.so.2"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-fvisibility=hidden", "-o", library, "-x", "c",
+                    "-"], input=PEERS, text=True, check=True)
+    start("lock_main", newest_python, env=dict(
+        rank_of(job), LD_PRELOAD=str(library), HANGDBG_TEST_FAMILY=str(family)))
+    done = hangdbg("eval", "21 * 2", "--job", job, "--via", "auto", env=here)
+    if family == 77:
+        done.assert_refused(2, "nothing here tells where the other ranks of job " + job)
+        return
+    assert "--via ssh:203.0.113.[3-5] (NCCL's peers, in rank 0)" in done.err, done
+    assert done.out == "[203.0.113.[3-5]:0] 42\n", done
+
+
 def test_nothing_tells(newest_python):
     job = "alone-%d" % os.getpid()
     start("lock_main", newest_python, env=rank_of(job))
