@@ -4,18 +4,20 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <deque>
 #include <map>
 #include <utility>
 
 #include "client/prompt/at_stops.h"
 #include "client/prompt/attached_ranks.h"
 #include "client/prompt/breaks.h"
+#include "client/prompt/together.h"
 #include "client/terminal/interrupt.h"
 #include "client/terminal/render.h"
 #include "protocol/json.h"
+#include "protocol/reports/break.h"
 #include "protocol/reports/break_on_nodes.h"
 #include "server/rank_breakpoints/timeout_override.h"
 
@@ -94,6 +96,8 @@ class RanksOfNode {
                                                  .ranks = groups({})}));
       } else if (order->what == "shorten" && attached_.timer() != nullptr) {
         attached_.timer()->shorten(milliseconds(order->ms));
+      } else if (order->what == "meet") {
+        meet(*order);
       } else {
         return order;
       }
@@ -128,6 +132,52 @@ class RanksOfNode {
                                                .kind = job_.kind,
                                                .world_size = job_.world_size,
                                                .ranks = prepared_}));
+  }
+
+  // Sets it on these, which are what "meet" is about from now on.
+  Status arm(const std::vector<JobRank>& ranks,
+             const reports::BreakOrder& order) {
+    PromptBreakpoint wanted = options_.wanted;
+    wanted.after = order.place;
+    TRY(limit(milliseconds(order.ms)));
+    armed_ = ranks;
+    return ranks.empty() ? Status()
+                         : set_on_ranks(attached_, ranks, wanted,
+                                        /*together=*/false);
+  }
+
+  // In those of its ranks that are meant.
+  void run(const reports::BreakOrder& order) {
+    const RankChoice choice =
+        RankChoice::parse(order.ranks).value_or(RankChoice());
+    std::vector<AttachedRank*> there;
+    for (const JobRank& rank : job_.ranks) {
+      if (!choice.includes(rank.rank)) {
+        continue;
+      }
+      if (const auto one = attached_.join(rank)) {
+        there.push_back(*one);
+      } else {
+        events_.tell(
+            encode(reports::OutputEvent{.rank = rank.rank,
+                                        .command = order.text,
+                                        .code = exit_code(one.error().id),
+                                        .err = one.error().text()}));
+      }
+    }
+    run_together(there, order.text, [&](const auto& rank, const auto& printed) {
+      events_.output(rank, order.text, printed);
+    });
+    (void)Interruptible::take();  // it was about this command
+    events_.tell(encode(reports::RanEvent{.number = order.number,
+                                          .suspended = suspended().numbers()}));
+  }
+
+  // Whether any of them is left.
+  bool alive() {
+    return std::ranges::any_of(attached_.all(), [](const AttachedRank* one) {
+      return !one->session->over();
+    });
   }
 
   // The asking side has seen what stays elsewhere.
@@ -167,6 +217,32 @@ class RanksOfNode {
     return all;
   }
 
+  void meet(const reports::BreakOrder& order) {
+    for (const JobRank& rank : armed_) {
+      AttachedRank* const one = attached_.find_rank(rank.rank);
+      PromptBreakpoint& last = one->state->breakpoints.all().back();
+      last.after = order.place;
+      const Status told = one->state->breakpoints.update(
+          *one->session, last.number, common().deadline());
+      if (!told) {
+        events_.error(told.error());
+      }
+    }
+    events_.tell(encode(
+        reports::GroupsEvent{.number = order.number, .ranks = groups({})}));
+  }
+
+  RankSet suspended() {
+    RankSet ranks;
+    for (const AttachedRank* const one : attached_.all()) {
+      if (one->rank && one->state && !one->state->held.empty() &&
+          !one->session->over()) {
+        ranks.add(*one->rank);
+      }
+    }
+    return ranks;
+  }
+
   const BreakByOrders& options_;
   const Job& job_;
   BreakEvents& events_;
@@ -174,22 +250,78 @@ class RanksOfNode {
   AttachedRanks attached_;
   std::map<int, std::string> failed_;
   std::vector<reports::RankGroups> prepared_;
+  std::vector<JobRank> armed_;
 };
+
+// A prompt on the asking side says what is done in them.
+Result<int> obey(RanksOfNode& ranks, BreakEvents& events) {
+  AttachedRanks& attached = ranks.attached();
+  while (!ranks.over() && ranks.alive()) {
+    if (const auto order = ranks.look(); order && order->what == "run") {
+      ranks.run(*order);
+    }
+    std::vector<AttachedRank*> came;
+    for (AttachedRank* const one : attached.all()) {
+      if (one->state && !one->state->unseen.empty()) {
+        one->state->notes.erase(one->state->unseen.front().tid);
+        came.push_back(one);
+      }
+    }
+    tell_stops(attached, came, /*with_text=*/true);
+    tell_notes(attached);
+    attached.await(Deadline::in(kBetweenOrderLooks));
+    attached.look();
+  }
+  if (!ranks.over()) {
+    events.error(
+        {.id = ErrorId::TargetDied, .message = "all ranks have ended"});
+    return exit_code(ErrorId::TargetDied);
+  }
+  return 0;
+}
+
+Status await_go(RanksOfNode& ranks, BreakEvents& events, const RankSet& here) {
+  events.tell(encode(reports::ArrivedEvent{.ranks = here.numbers()}));
+  while (!ranks.over()) {
+    if (const auto order = ranks.look(); order && order->what == "go") {
+      return {};
+    }
+    TRY(check_times(ranks.attached()));
+    ranks.attached().await(Deadline::in(kBetweenOrderLooks));
+    ranks.attached().look();
+  }
+  return fail(ErrorId::Interrupted, "it was ended");
+}
 
 Result<int> stop_ranks(RanksOfNode& ranks,
                        const BreakByOrders& options,
-                       const ChosenRanks& chosen) {
+                       const ChosenRanks& chosen,
+                       const reports::BreakOrder& arm,
+                       BreakEvents& events) {
+  TRY(ranks.arm(chosen.ranks, arm));
+  if (options.commands.empty() && options.wanted.log.empty()) {
+    return obey(ranks, events);
+  }
   if (chosen.ranks.empty()) {
     return 0;
   }
-  TRY(set_on_ranks(ranks.attached(), chosen.ranks, options.wanted, false));
-  const RankSet none;
-  const BreakAtStops at{
-      ranks.attached(), chosen, none, options.deadline, [&]() -> Status {
+  RankSet together;
+  const RankChoice until = TRY(RankChoice::parse(
+      options.hold_until.empty() ? "all" : options.hold_until));
+  for (const JobRank& rank : chosen.ranks) {
+    if (!options.hold_until.empty() && until.includes(rank.rank)) {
+      together.add(rank.rank);
+    }
+  }
+  BreakAtStops at{
+      ranks.attached(), chosen, together, options.deadline, [&]() -> Status {
         (void)ranks.look();
         return ranks.over() ? fail(ErrorId::Interrupted, "it was ended")
                             : Status();
       }};
+  if (!together.empty()) {
+    at.all_here = [&] { return await_go(ranks, events, together); };
+  }
   return options.wanted.log.empty() ? run_at_stops(at, options.commands)
                                     : show_log(at);
 }
@@ -221,8 +353,7 @@ Result<int> break_by_orders(const BreakByOrders& options,
   if (!here.empty()) {
     interruptible.emplace(*here.front()->session);
   }
-  TRY(ranks.limit(milliseconds(arm->ms)));
-  const auto code = stop_ranks(ranks, options, chosen);
+  const auto code = stop_ranks(ranks, options, chosen, *arm, *events);
   if (!code && !ranks.over()) {
     events->error(code.error());
   }

@@ -20,8 +20,9 @@ struct BreakByOrders {
   const CommonOptions& common;
   JobOptions job;
   PromptBreakpoint wanted;
-  std::vector<std::string> commands;
-  Deadline deadline;  // for a rank to come
+  std::vector<std::string> commands;  // none, and no log: they are ordered
+  std::string hold_until;             // as --hold-until has it, or ""
+  Deadline deadline;                  // for a rank to come
 };
 
 // Errors: choose_ranks'.

@@ -1,6 +1,7 @@
 #include "client/breaks/on_nodes.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/breaks/prompt_on_nodes.h"
 #include "client/breaks/ranks_on_nodes.h"
 #include "client/nodes/gather.h"
 #include "client/nodes/own_job.h"
@@ -17,6 +19,7 @@
 #include "nodes/hosts/host_list.h"
 #include "protocol/json.h"
 #include "protocol/reports/ps.h"
+#include "server/rank_breakpoints/rendezvous_point.h"
 #include "server/rank_breakpoints/timeout_override.h"
 
 namespace hangdbg {
@@ -101,12 +104,21 @@ struct Phases {
   TimeoutOverride raised;
   BreakEvents* events;
   Palette err;
+  std::map<int, std::string> nodes_of = {};  // by rank
+  RankSet meant = {};                        // have the breakpoint
+  RankSet together = {};                     // of --hold-until
+  Deadline next_watch = Deadline::in(kWatchNodes);
 
-  bool stops() const { return !options.commands.empty(); }
+  bool stops() const { return options.prompts || !options.commands.empty(); }
   Status prepare();
   Status check_ranks(const RankSet& here);
+  Status choose_together();
   Status await_old();
   Result<int> stop();
+  Status arm();
+  Result<CommonGroups> how_far();
+  Status hear(Deadline deadline);
+  Status await_stops();
   Status watch();
 };
 
@@ -158,12 +170,11 @@ Status Phases::prepare() {
 
 // Those that are one job, and have those that are meant.
 Status Phases::check_ranks(const RankSet& here) {
-  std::map<int, std::string> known;
   Job job;
   const reports::PreparedEvent& first = *ranks.nodes().front().prepared;
   for (const RanksOfOne& node : ranks.nodes()) {
     for (const reports::RankGroups& one : node.prepared->ranks) {
-      const auto [other, added] = known.emplace(one.rank, node.name);
+      const auto [other, added] = nodes_of.emplace(one.rank, node.name);
       if (!added || node.prepared->world_size != first.world_size) {
         return fail(ErrorId::Usage,
                     added
@@ -179,9 +190,11 @@ Status Phases::check_ranks(const RankSet& here) {
   std::ranges::sort(job.ranks, {}, &JobRank::rank);
   const RankChoice choice = TRY(
       RankChoice::parse(options.job.ranks.empty() ? "all" : options.job.ranks));
-  const auto is_meant = [&](const auto& one) {
-    return choice.includes(one.first);
-  };
+  for (const auto& [rank, node] : nodes_of) {
+    if (choice.includes(rank)) {
+      meant.add(rank);
+    }
+  }
   RankSet absent;
   if (const RankSet* const named = choice.named()) {
     for (const int rank : named->numbers()) {
@@ -190,7 +203,7 @@ Status Phases::check_ranks(const RankSet& here) {
       }
     }
   }
-  if (!absent.empty() || std::ranges::none_of(known, is_meant)) {
+  if (!absent.empty() || meant.empty()) {
     return fail(ErrorId::NoSuchRank,
                 fmt::format("rank {} is not on these nodes",
                             absent.empty() ? printable(options.job.ranks)
@@ -208,7 +221,27 @@ Status Phases::check_ranks(const RankSet& here) {
   if (events != nullptr) {
     events->job(job);
   }
-  return {};
+  return choose_together();
+}
+
+Status Phases::choose_together() {
+  if (options.hold_until.empty()) {
+    return {};
+  }
+  const RankChoice until = TRY(RankChoice::parse(options.hold_until));
+  for (const int rank : meant.numbers()) {
+    if (until.includes(rank)) {
+      together.add(rank);
+    }
+  }
+  const RankSet* const named = until.named();
+  return named == nullptr || *named == together
+             ? Status()
+             : fail(ErrorId::Usage,
+                    fmt::format(
+                        "--hold-until {} lists ranks without the breakpoint",
+                        options.hold_until),
+                    typed_with("--ranks", options.hold_until));
 }
 
 // Each ends some time: when all have reached it, or by its timeout.
@@ -249,14 +282,73 @@ Status Phases::await_old() {
   }
 }
 
+// With --hold-until: so that all stop in the same round of a loop with
+// collectives (rendezvous_point.h).
+Status Phases::arm() {
+  const auto before = together.empty() ? CommonGroups() : TRY(how_far());
+  reports::BreakOrder order{.what = "arm", .ms = raised.longest().count()};
+  if (before.empty()) {
+    ranks.tell(order);
+    return {};
+  }
+  order.place = never(before);
+  ranks.tell(order);
+  const Deadline deadline = options.common.deadline();
+  for (auto last = before;;) {
+    auto now = TRY(how_far());
+    const auto place = rendezvous_point(last, now);
+    TRY(ranks.meet(place, deadline));
+    last = std::move(now);
+    if (is_ahead(place, TRY(how_far())) || deadline.expired()) {
+      return {};
+    }
+  }
+}
+
+Result<CommonGroups> Phases::how_far() {
+  TRY(ranks.look(options.common.deadline()));
+  std::vector<dap::ProcessGroups::Body> said;
+  for (const RanksOfOne& node : ranks.nodes()) {
+    for (const reports::RankGroups& one : node.groups) {
+      if (meant.contains(one.rank)) {
+        said.push_back(one.groups.value_or(dap::ProcessGroups::Body()));
+      }
+    }
+  }
+  return common_groups(said);
+}
+
+Status Phases::hear(Deadline deadline) {
+  TRY(ranks.hear(deadline.capped(next_watch.left())));
+  if (next_watch.expired()) {
+    next_watch = Deadline::in(kWatchNodes);
+    TRY(watch());
+  }
+  return {};
+}
+
 Result<int> Phases::stop() {
-  ranks.tell({.what = "arm", .ms = raised.longest().count()});
+  TRY(arm());
+  if (options.prompts) {
+    const Status came = await_stops();
+    if (!came && (came.error().id != ErrorId::Interrupted ||
+                  ::isatty(STDIN_FILENO) != 1)) {
+      return std::unexpected(came.error());
+    }
+    PromptOnNodes prompt(ranks, nodes_of, meant, options.common,
+                         [this](Deadline deadline) { return hear(deadline); });
+    return prompt.run();
+  }
   const Deadline last =
       Deadline::in(options.deadline.left() + raised.longest() +
                    options.common.deadline().left() + kToSayNobodyCame);
-  Deadline next_watch = Deadline::in(kWatchNodes);
+  bool gone = together.empty();
   for (;;) {
-    TRY(ranks.hear(last.capped(next_watch.left())));
+    TRY(hear(last));
+    if (!gone && ranks.arrived() == together) {
+      ranks.tell({.what = "go"});
+      gone = true;
+    }
     int code = 0;
     bool done = true;
     for (const RanksOfOne& node : ranks.nodes()) {
@@ -269,11 +361,38 @@ Result<int> Phases::stop() {
     if (last.expired()) {
       return fail(ErrorId::TimedOut, "the nodes have not come to an end");
     }
-    if (next_watch.expired()) {
-      next_watch = Deadline::in(kWatchNodes);
-      TRY(watch());
+  }
+}
+
+// For the prompt: of one, or of all of --hold-until.
+Status Phases::await_stops() {
+  const auto stands = [&](int rank) { return ranks.standing().contains(rank); };
+  RankSet said;
+  while (ranks.standing().empty() ||
+         !std::ranges::all_of(together.numbers(), stands)) {
+    TRY(hear(options.deadline));
+    RankSet here;
+    for (const int rank : ranks.standing()) {
+      here.add(rank);
+    }
+    if (options.deadline.expired()) {
+      return fail(ErrorId::TimedOut,
+                  here.empty()
+                      ? "no rank has reached the breakpoint"
+                      : fmt::format("rank {} has reached the breakpoint, but "
+                                    "not all of {}",
+                                    here.text(8), together.text(8)),
+                  "hangdbg dump --merge --via " + shell_quote(options.via.how));
+    }
+    if (!here.empty() && !together.empty() && here != said) {
+      say(stderr, "{}\n",
+          err.dim(fmt::format(
+              "rank {} has reached the breakpoint; waiting for all of {}",
+              here.text(8), together.text(8))));
+      said = here;
     }
   }
+  return {};
 }
 
 // While a rank is suspended, another may block in a call whose timeout stays.

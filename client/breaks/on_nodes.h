@@ -21,6 +21,8 @@ struct BreakOnNodes {
   const CommonOptions& common;
   JobOptions job;
   std::vector<std::string> commands;
+  bool prompts = false;    // neither commands nor a log
+  std::string hold_until;  // as --hold-until has it, or ""
   std::chrono::milliseconds hold_for;
   Deadline deadline;  // for a rank to come
 };

@@ -11,6 +11,13 @@
 #include "server/rank_breakpoints/timeout_override.h"
 
 namespace hangdbg {
+namespace {
+
+// Ctrl-C ends it sooner.
+constexpr auto kLongestCommand = std::chrono::hours(24);
+
+}  // namespace
+
 RanksOnNodes::RanksOnNodes(LiveNodes& live,
                            const std::vector<std::string>& nodes,
                            const CommonOptions& common,
@@ -80,6 +87,31 @@ void RanksOnNodes::tell_look() {
   tell({.what = "look", .number = ++looks_});
 }
 
+Status RanksOnNodes::meet(const std::vector<dap::Collective>& place,
+                          Deadline deadline) {
+  tell({.what = "meet", .number = ++looks_, .place = place});
+  return await_all(
+      [this](const RanksOfOne& node) { return node.looked == looks_; },
+      deadline, "does not say where its ranks are to meet");
+}
+
+Status RanksOnNodes::run(const RankSet& in, const std::string& command) {
+  tell({.what = "run",
+        .number = ++commands_run_,
+        .ranks = in.text(),
+        .text = command});
+  for (bool interrupted = false;;) {
+    const Status done = await_all(
+        [this](const RanksOfOne& node) { return node.ran == commands_run_; },
+        Deadline::in(kLongestCommand), "has not run the command");
+    if (done || done.error().id != ErrorId::Interrupted || interrupted) {
+      return done;
+    }
+    interrupted = true;
+    live_.interrupt();
+  }
+}
+
 void RanksOnNodes::shorten(std::chrono::milliseconds time,
                            const std::string& why) {
   if (shortened_ && *shortened_ <= time) {
@@ -104,6 +136,18 @@ Status RanksOnNodes::take(RanksOfOne& node,
     auto groups = TRY(decode<reports::GroupsEvent>(json));
     node.groups = std::move(groups.ranks);
     node.looked = groups.number;
+  } else if (event == "ran") {
+    const auto ran = TRY(decode<reports::RanEvent>(json));
+    node.ran = ran.number;
+    for (const reports::RankGroups& one : node.prepared->ranks) {
+      standing_.erase(one.rank);
+    }
+    standing_.insert(ran.suspended.begin(), ran.suspended.end());
+  } else if (event == "arrived") {
+    for (const int rank : TRY(decode<reports::ArrivedEvent>(json)).ranks) {
+      arrived_.add(rank);
+      standing_.insert(rank);
+    }
   } else if (event == "done") {
     node.done = TRY(decode<reports::DoneEvent>(json)).code;
   } else if (event == "breakpoint") {
@@ -125,7 +169,7 @@ Status RanksOnNodes::take(RanksOfOne& node,
     pass_on(node, std::move(stop));
   } else if (event == "output") {
     auto output = TRY(decode<reports::OutputEvent>(json));
-    if (left_[output.rank]-- <= 1) {
+    if (commands_ > 0 && left_[output.rank]-- <= 1) {
       standing_.erase(output.rank);
     }
     show(node, output.rank, stdout, output.out);

@@ -29,12 +29,13 @@ struct RanksOfOne {
   std::optional<reports::PreparedEvent> prepared;
   std::vector<reports::RankGroups> groups;  // of its last look
   std::int64_t looked = 0;                  // the number of that
+  std::int64_t ran = 0;                     // of the last command of a prompt
   std::optional<int> done;                  // the exit code
 };
 
 class RanksOnNodes {
  public:
-  // `commands`: so many are run at each stop.
+  // `commands`: so many are run at each stop; none: a rank stays there.
   RanksOnNodes(LiveNodes& live,
                const std::vector<std::string>& nodes,
                const CommonOptions& common,
@@ -44,6 +45,8 @@ class RanksOnNodes {
   const std::vector<RanksOfOne>& nodes() const { return nodes_; }
   // Ranks that have stopped, and whose commands are not done.
   const std::set<int>& standing() const { return standing_; }
+  // Those of --hold-until whose commands wait for the others.
+  const RankSet& arrived() const { return arrived_; }
 
   void tell(const reports::BreakOrder& order);
   // Shows what they say. Errors: LiveNodes::hear's.
@@ -56,6 +59,10 @@ class RanksOnNodes {
   Status look(Deadline deadline);
   // The same without a wait for it.
   void tell_look();
+  // Those with the breakpoint stop from there on.
+  Status meet(const std::vector<dap::Collective>& place, Deadline deadline);
+  // A command of the prompt; Ctrl-C goes there, a second one is an error.
+  Status run(const RankSet& in, const std::string& command);
   void shorten(std::chrono::milliseconds time, const std::string& why);
 
  private:
@@ -80,7 +87,9 @@ class RanksOnNodes {
   std::vector<RanksOfOne> nodes_;
   std::set<int> standing_;
   std::map<int, std::size_t> left_;  // commands of those
+  RankSet arrived_;
   std::int64_t looks_ = 0;
+  std::int64_t commands_run_ = 0;
   std::optional<std::chrono::milliseconds> shortened_;
 };
 

@@ -113,6 +113,7 @@ void add_break(cli::Command program) {
       "-c n\n"
       "  hangdbg break train.py:120 --log 'step {step}: {loss}' --json\n"
       "  hangdbg break train.py:120 -c where --via ssh:node[01-16]\n"
+      "  hangdbg break train.py:120 --ranks 5 --via srun:4242\n"
       "\n"
       "The job survives the stop: the timeouts of its process groups are "
       "raised on all ranks before a breakpoint is set, and restored when "
@@ -142,7 +143,8 @@ int run(const BreakOptions& options) {
 }
 
 Status check(const BreakOptions& options) {
-  if (options.common.json && options.commands.empty() && options.log.empty()) {
+  if (options.common.json && options.commands.empty() && options.log.empty() &&
+      !options.by_orders) {
     return fail(ErrorId::Usage, "--json needs -c or --log: it opens no prompt",
                 typed_with("-c", "where"));
   }
@@ -155,15 +157,6 @@ Status check(const BreakOptions& options) {
   if (std::isnan(options.hold_for_s) || std::isnan(options.wait_s)) {
     return fail(ErrorId::Usage, "not a number of seconds: nan",
                 "hangdbg break --help");
-  }
-  if (options.via.given() && options.commands.empty() && options.log.empty()) {
-    return fail(ErrorId::Usage, "--via needs -c or --log: it opens no prompt",
-                typed_with("-c", "where"));
-  }
-  if (options.via.given() && !options.hold_until.empty()) {
-    return fail(ErrorId::Usage,
-                "--hold-until works among the ranks of one machine only",
-                typed_without("--hold-until"));
   }
   return {};
 }
@@ -178,17 +171,21 @@ Result<int> break_in(const BreakOptions& options,
                             .job = options.job,
                             .wanted = wanted,
                             .commands = options.commands,
+                            .hold_until = options.hold_until,
                             .deadline = options.to_wait()},
                            events);
   }
   if (options.via.given()) {
-    return break_on_nodes({.via = options.via,
-                           .common = options.common,
-                           .job = options.job,
-                           .commands = options.commands,
-                           .hold_for = options.hold_for(),
-                           .deadline = options.to_wait()},
-                          events);
+    return break_on_nodes(
+        {.via = options.via,
+         .common = options.common,
+         .job = options.job,
+         .commands = options.commands,
+         .prompts = options.commands.empty() && options.log.empty(),
+         .hold_until = options.hold_until,
+         .hold_for = options.hold_for(),
+         .deadline = options.to_wait()},
+        events);
   }
   const RankChoice until = TRY(RankChoice::parse(
       options.hold_until.empty() ? "all" : options.hold_until));

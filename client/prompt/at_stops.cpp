@@ -24,9 +24,6 @@ constexpr auto kLookForStops = milliseconds(200);
 // A rank that stops so soon needs no message.
 constexpr auto kAtStopsPatience = milliseconds(500);
 
-int rank_whose_time_was_up(AttachedRanks& attached);
-void say_notes_of(AttachedRanks& attached);
-
 }  // namespace
 
 Result<int> show_log(const BreakAtStops& at) {
@@ -50,17 +47,12 @@ Result<int> run_at_stops(const BreakAtStops& at,
                          const std::vector<std::string>& commands) {
   AttachedRanks& attached = at.attached;
   BreakEvents* const events = attached.events();
-  const ShowPrinted tell_stop = [&](const auto& rank, const auto& printed) {
-    events->stop(rank);
-    if (at.meanwhile) {
-      events->output(rank, "", printed);  // for a person
-    }
-  };
   int code = 0;
   std::set<int> done;
   while (done.size() < at.chosen.ranks.size()) {
     const auto came = TRY(await_ranks(at));
-    show_stops(came, events == nullptr ? show_printed : tell_stop);
+    TRY(at.all_here ? at.all_here() : Status());
+    tell_stops(attached, came, /*with_text=*/at.meanwhile != nullptr);
     for (const std::string& command : commands) {
       const int last = run_together(
           came, command,
@@ -79,13 +71,13 @@ Result<int> run_at_stops(const BreakAtStops& at,
             release_thread(*one->session, tid, attached.options().deadline());
       }
     }
-    say_notes_of(attached);
+    tell_notes(attached);
   }
   return code;
 }
 
 Result<std::vector<AttachedRank*>> await_ranks(const BreakAtStops& at) {
-  const auto& [attached, chosen, together, deadline, meanwhile] = at;
+  const auto& [attached, chosen, together, deadline, meanwhile, all_here] = at;
   Deadline patience = deadline.capped(kAtStopsPatience);
   for (RankSet said;;) {
     attached.look();
@@ -103,7 +95,7 @@ Result<std::vector<AttachedRank*>> await_ranks(const BreakAtStops& at) {
     }
     const auto is_there = [&](int rank) { return ranks.contains(rank); };
     if (!came.empty() && std::ranges::all_of(together.numbers(), is_there)) {
-      say_notes_of(attached);
+      tell_notes(attached);
       return came;
     }
     if (came.empty()) {
@@ -118,15 +110,8 @@ Result<std::vector<AttachedRank*>> await_ranks(const BreakAtStops& at) {
       }
       said = ranks;
     }
-    say_notes_of(attached);
-    if (const int late = rank_whose_time_was_up(attached); late >= 0) {
-      return fail(
-          ErrorId::TimedOut,
-          fmt::format(
-              "rank {} resumed before all ranks had reached the breakpoint",
-              late),
-          typed_with("--for", "600"));
-    }
+    tell_notes(attached);
+    TRY(check_times(attached));
     if (!alive) {
       return fail(ErrorId::TargetDied, "all ranks have ended", "hangdbg ps");
     }
@@ -148,19 +133,34 @@ Result<std::vector<AttachedRank*>> await_ranks(const BreakAtStops& at) {
   }
 }
 
-namespace {
-
-// -1: of none.
-int rank_whose_time_was_up(AttachedRanks& attached) {
-  for (const AttachedRank* const one : attached.all()) {
-    if (one->state && one->state->time_was_up) {
-      return one->rank.value_or(0);
+void tell_stops(AttachedRanks& attached,
+                const std::vector<AttachedRank*>& came,
+                bool with_text) {
+  BreakEvents* const events = attached.events();
+  const ShowPrinted tell = [&](const auto& rank, const auto& printed) {
+    events->stop(rank);
+    if (with_text) {
+      events->output(rank, "", printed);
     }
-  }
-  return -1;
+  };
+  show_stops(came, events == nullptr ? show_printed : tell);
 }
 
-void say_notes_of(AttachedRanks& attached) {
+Status check_times(AttachedRanks& attached) {
+  for (const AttachedRank* const one : attached.all()) {
+    if (one->state && one->state->time_was_up) {
+      return fail(
+          ErrorId::TimedOut,
+          fmt::format(
+              "rank {} resumed before all ranks had reached the breakpoint",
+              one->rank.value_or(0)),
+          typed_with("--for", "600"));
+    }
+  }
+  return {};
+}
+
+void tell_notes(AttachedRanks& attached) {
   for (AttachedRank* const one : attached.all()) {
     if (one->state) {
       for (const auto& [tid, note] : std::exchange(one->state->notes, {})) {
@@ -175,5 +175,4 @@ void say_notes_of(AttachedRanks& attached) {
   }
 }
 
-}  // namespace
 }  // namespace hangdbg

@@ -76,7 +76,7 @@ Status set_on_ranks(AttachedRanks& attached,
     }
     set.add(rank.rank);
   }
-  if (wanted.after) {
+  if (!before.empty()) {
     TRY(agree_where_to_meet(attached, ranks, before));
   }
   say(stderr, "{}\n",

@@ -107,7 +107,8 @@ Result<NodeRequest> read_request(const std::string& text) {
   auto request = TRY(decode<NodeRequest>(
       TRY(Json::parse(TRY(from_base64(text)))), "(request)"));
   if (request.version != 1 || request.words.empty() ||
-      !(request.seconds > 0 && request.seconds <= kMostSeconds)) {
+      !(request.seconds > 0 && request.seconds <= kMostSeconds) ||
+      !(request.silence > 0 && request.silence <= kMostSeconds)) {
     return fail(ErrorId::BadMessage, "this is no request of hangdbg");
   }
   return request;

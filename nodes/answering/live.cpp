@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "nodes/processes/child.h"
@@ -18,8 +19,6 @@ namespace {
 using Clock = Deadline::Clock;
 
 constexpr auto kBetweenLiveSigns = std::chrono::seconds(1);
-// Without a word from the asking side.
-constexpr auto kOrdersSilence = std::chrono::seconds(20);
 // For the command to put back what it has changed, when its orders end.
 constexpr auto kCommandToEnd = std::chrono::seconds(5);
 constexpr unsigned kLiveToWriteS = 60;
@@ -28,9 +27,11 @@ constexpr std::size_t kMostOrders = 1 << 20;  // that it has not read yet
 
 class Live {
  public:
-  Live(NodeChild& child, FrameWriter& frames)
+  Live(NodeChild& child, FrameWriter& frames, double silence)
       : child_(child),
         frames_(frames),
+        silence_(std::chrono::duration_cast<Clock::duration>(
+            std::chrono::duration<double>(silence))),
         orders_(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) {
     ::fcntl(orders_.get(), F_SETFL, O_NONBLOCK);
   }
@@ -41,7 +42,7 @@ class Live {
       ::alarm(kLiveToWriteS);  // a write may never come back
       wait();
       pass_on();
-      there_ = there_ && orders_ && Clock::now() - heard_ < kOrdersSilence &&
+      there_ = there_ && orders_ && Clock::now() - heard_ < silence_ &&
                waiting_.size() < kMostOrders;
     }
     child_.in.reset();
@@ -65,9 +66,12 @@ class Live {
          {waiting_.empty() ? -1 : child_.in.get(), POLLOUT, 0}}};
     ::poll(fds.data(), fds.size(), sign_.left_ms());
     there_ = (fds[3].revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
-    const std::string more = read_available(orders_);
+    std::string more = read_available(orders_);
     if (!more.empty()) {
       heard_ = Clock::now();
+      if (std::erase(more, kInterruptKey) > 0) {
+        ::kill(child_.pid, SIGINT);
+      }
       waiting_ += more;
     }
     const auto written =
@@ -96,6 +100,7 @@ class Live {
 
   NodeChild& child_;
   FrameWriter& frames_;
+  const Clock::duration silence_;  // of the asking side
   Fd orders_;
   std::string waiting_;  // orders that the command has not taken
   std::string errors_;
@@ -116,7 +121,7 @@ NodeEnd run_live(const NodeRequest& request,
   if (!child) {
     return {.failed = child.error().text()};
   }
-  Live live(*child, frames);
+  Live live(*child, frames, request.silence);
   live.run();
   ::alarm(kLiveToWriteS);
   std::optional<int> code;

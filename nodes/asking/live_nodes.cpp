@@ -19,24 +19,30 @@ namespace hangdbg {
 namespace {
 
 constexpr double kLongestLiveS = 86'400;
-constexpr auto kToBegin = std::chrono::seconds(20);
-constexpr auto kNodeSilence = std::chrono::seconds(20);
 constexpr auto kBetweenOrders = std::chrono::seconds(1);
 constexpr auto kLauncherToEnd = std::chrono::milliseconds(500);
+
+double seconds(std::chrono::milliseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
 
 }  // namespace
 
 LiveNodes::LiveNodes(const Launcher& launcher,
                      const std::vector<std::string>& nodes,
                      std::vector<std::string> words,
-                     std::vector<std::string> typed)
-    : program_(own_program_id()), to_begin_(Deadline::in(kToBegin)) {
+                     std::vector<std::string> typed,
+                     const LiveLimits& limits)
+    : limits_(limits),
+      program_(own_program_id()),
+      to_begin_(Deadline::in(limits.to_begin)) {
   std::signal(SIGCHLD, SIG_DFL);
   allow_descriptors(4096);
   const NodeRequest request{.words = std::move(words),
                             .typed = std::move(typed),
                             .seconds = kLongestLiveS,
-                            .live = true};
+                            .live = true,
+                            .silence = seconds(limits.silence)};
   const std::string script =
       bootstrap_script({.hash = program_,
                         .size = own_program_size(),
@@ -79,6 +85,10 @@ void LiveNodes::tell(std::string_view order) {
     connection->order(fmt::format("{}\n", order));
   }
   next_sign_ = Deadline::in(kBetweenOrders);
+}
+
+void LiveNodes::interrupt() {
+  tell(fmt::format("{}{{}}", kInterruptKey));
 }
 
 Result<std::vector<LiveNodes::Said>> LiveNodes::hear(Deadline deadline) {
@@ -186,10 +196,12 @@ Status LiveNodes::check() const {
                                     trim(end.err).empty() ? "" : ": ",
                                     printable(trim(end.err))));
     }
-    if (answer->spoke() ? silent > kNodeSilence : to_begin_.expired()) {
-      return fail(ErrorId::TimedOut,
-                  fmt::format("{}: no word in {}", answer->node(),
-                              human_duration(kNodeSilence)));
+    if (answer->spoke() ? silent > limits_.silence : to_begin_.expired()) {
+      return fail(
+          ErrorId::TimedOut,
+          fmt::format("{}: no word in {}", answer->node(),
+                      human_duration(answer->spoke() ? limits_.silence
+                                                     : limits_.to_begin)));
     }
   }
   return {};

@@ -7,6 +7,7 @@
 // (nodes/answering/live.h).
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,13 +21,20 @@
 
 namespace hangdbg {
 
+// How long the other side may be silent.
+struct LiveLimits {
+  std::chrono::milliseconds to_begin{20'000};
+  std::chrono::milliseconds silence{20'000};
+};
+
 class LiveNodes {
  public:
   // `nodes`: those of the launcher that are to run it.
   LiveNodes(const Launcher& launcher,
             const std::vector<std::string>& nodes,
             std::vector<std::string> words,
-            std::vector<std::string> typed);
+            std::vector<std::string> typed,
+            const LiveLimits& limits = {});
   // Ends them.
   ~LiveNodes();
   LiveNodes(const LiveNodes&) = delete;
@@ -34,6 +42,8 @@ class LiveNodes {
 
   // A line to all.
   void tell(std::string_view order);
+  // Ctrl-C for the commands.
+  void interrupt();
 
   struct Said {
     std::string node;
@@ -54,6 +64,7 @@ class LiveNodes {
   void close(Connection& connection);
   Status check() const;
 
+  LiveLimits limits_;
   std::string program_;
   std::vector<std::unique_ptr<OneAnswer>> answers_;
   std::vector<std::unique_ptr<Connection>> connections_;

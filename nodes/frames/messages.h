@@ -14,7 +14,8 @@ struct NodeRequest {
   std::vector<std::string> words;  // behind "hangdbg"
   std::vector<std::string> typed;  // what a person has typed, for hints
   double seconds = 0;              // then the node gives up
-  bool live = false;  // it reads orders, and its output is sent as it comes
+  bool live = false;    // it reads orders, and its output is sent as it comes
+  double silence = 20;  // seconds without an order, after which it ends
 
   template <class V>
   void fields(V& v) {
@@ -23,8 +24,12 @@ struct NodeRequest {
     v("typed", typed);
     v("seconds", seconds);
     v("live", live);
+    v("silence", silence);
   }
 };
+
+// Among the orders of a live one: what Ctrl-C is on a terminal.
+constexpr char kInterruptKey = '\x03';
 
 struct NodeHello {
   std::int64_t version = 1;

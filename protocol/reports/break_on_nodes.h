@@ -1,8 +1,10 @@
 // What the two ends of `break --via` say to each other, a line of JSON each.
 //
 // The asking side orders, all nodes the same: "raise" the timeouts, "look" how
-// far your ranks are, "arm" the breakpoint, "shorten" the limit of suspension,
-// "end". A node sends the events of `break --json`, and these.
+// far your ranks are, "arm" the breakpoint, "meet" at this collective, "go" on
+// with the commands since all have come, "run" a command of the prompt,
+// "shorten" the limit of suspension, "end". A node sends the events of `break
+// --json`, and these.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "protocol/breakpoint.h"
 #include "protocol/requests/process_groups.h"
 
 namespace hangdbg::reports {
@@ -18,13 +21,20 @@ struct BreakOrder {
   std::string what;
   // raise: by how much. arm: limit of suspension. shorten: to that, from now.
   std::int64_t ms = 0;
-  std::int64_t number = 0;  // look: of the question
+  std::int64_t number = 0;  // look, meet, run: of the question
+  // arm, meet: where ranks of all nodes stop in the same round.
+  std::optional<std::vector<dap::Collective>> place = {};
+  std::string ranks = {};  // run: in which
+  std::string text = {};   // run: the command
 
   template <class V>
   void fields(V& v) {
     v("what", what);
     v("ms", ms);
     v("number", number);
+    v("place", place);
+    v("ranks", ranks);
+    v("text", text);
   }
 };
 
@@ -58,7 +68,7 @@ struct PreparedEvent {
   }
 };
 
-// The answer to a look.
+// The answer to a look, and to where to meet.
 struct GroupsEvent {
   std::string event = "groups";
   std::int64_t number = 0;
@@ -69,6 +79,32 @@ struct GroupsEvent {
     v("event", event);
     v("number", number);
     v("ranks", ranks);
+  }
+};
+
+// These have stopped; their commands are run when told so (--hold-until).
+struct ArrivedEvent {
+  std::string event = "arrived";
+  std::vector<int> ranks;
+
+  template <class V>
+  void fields(V& v) {
+    v("event", event);
+    v("ranks", ranks);
+  }
+};
+
+// A command of the prompt is done, in those of its ranks that were meant.
+struct RanEvent {
+  std::string event = "ran";
+  std::int64_t number = 0;
+  std::vector<int> suspended;  // its ranks that are, now
+
+  template <class V>
+  void fields(V& v) {
+    v("event", event);
+    v("number", number);
+    v("suspended", suspended);
   }
 };
 
