@@ -21,7 +21,7 @@ struct BreakByOrders {
   JobOptions job;
   PromptBreakpoint wanted;
   std::vector<std::string> commands;  // none, and no log: they are ordered
-  std::string hold_until;             // as --hold-until has it, or ""
+  std::string hold_until;             // as in --hold-until, or ""
   Deadline deadline;                  // for a rank to come
 };
 

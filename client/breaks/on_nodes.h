@@ -22,7 +22,7 @@ struct BreakOnNodes {
   JobOptions job;
   std::vector<std::string> commands;
   bool prompts = false;    // neither commands nor a log
-  std::string hold_until;  // as --hold-until has it, or ""
+  std::string hold_until;  // as in --hold-until, or ""
   std::chrono::milliseconds hold_for;
   Deadline deadline;  // for a rank to come
 };

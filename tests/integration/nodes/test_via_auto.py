@@ -63,7 +63,7 @@ PEERS = """
 #include <stdlib.h>
 #include <unistd.h>
 struct peer { union { struct sockaddr_in v4; struct sockaddr_in6 v6; } at; int pid; long rest[4]; };
-_Static_assert(sizeof(struct peer) == 64, "as NCCL has it");
+_Static_assert(sizeof(struct peer) == 64, "as in NCCL");
 struct peer *rasPeers;
 int nRasPeers;
 __attribute__((constructor)) static void fill(void) {

@@ -37,13 +37,13 @@ TEST(LiveNodes, OneThatFallsSilentIsGivenUp) {
       trim(frame_line("s1", 0, FrameType::Hello, encode(hello).dump())));
   const Error why = heard_of(line, {.silence = milliseconds(200)});
   EXPECT_EQ(why.id, ErrorId::TimedOut);
-  EXPECT_EQ(why.message, "n1: no word in 0.2 s");
+  EXPECT_EQ(why.message, "n1: no word in 200 ms");
 }
 
 TEST(LiveNodes, OneThatNeverSpeaksIsGivenUp) {
   const Error why = heard_of("Welcome", {.to_begin = milliseconds(200)});
   EXPECT_EQ(why.id, ErrorId::TimedOut);
-  EXPECT_EQ(why.message, "n1: no word in 0.2 s");
+  EXPECT_EQ(why.message, "n1: no word in 200 ms");
 }
 
 }  // namespace
