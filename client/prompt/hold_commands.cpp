@@ -35,9 +35,11 @@ Status hold(PromptState& state, std::string_view) {
 template <class Failed>
 Failed let_go_again(PromptState& state, bool was_held, Failed failed) {
   const auto tid = state.place.thread().tid;
+  [[maybe_unused]] const Status taken = take_stops(state);  // the hold's own
   if (!failed && !was_held && state.held.erase(tid) > 0) {
     [[maybe_unused]] const Status gone =
         release_thread(state.session, tid, state.deadline());
+    say("{}\n", state.out.dim(fmt::format("thread {} resumed", tid)));
   }
   return failed;
 }

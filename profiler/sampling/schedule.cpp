@@ -27,13 +27,12 @@ std::uint64_t Schedule::advance(Clock::time_point now,
   stopped_ += stopped;
   ++samples_;
   adapt(now);
-  put_off_ = 0;
+  put_off(stopped);
   std::uint64_t missed = 0;
   while (next() + period() <= now) {
     next_ += weight_;
     ++missed;
   }
-  put_off(stopped);
   return missed;
 }
 
@@ -44,6 +43,7 @@ void Schedule::put_off(Clock::duration stopped) {
   spent_ += std::chrono::duration<double>(stopped).count();
   const double due_at = std::chrono::duration<double>(next() - start_).count();
   const double too_early = spent_ / most_cost_ - due_at;
+  put_off_ = 0;
   if (too_early > 0) {
     const double periods =
         std::ceil(too_early / std::chrono::duration<double>(period()).count());

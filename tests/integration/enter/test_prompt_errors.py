@@ -73,7 +73,7 @@ def test_a_step_in_a_blocked_call_says_so(edge_python, terminal):
 
 
 def test_wrong_arguments_of_every_command(newest_python):
-    """Each has one line that says what is wrong; nothing is set."""
+    """Each has one line that says what is wrong; no thread stays suspended, nothing is set."""
     target = start("breaks", newest_python)
     listed = hangdbg("attach", target.pid, "-c", "help").out
     names = [name for line in listed.splitlines()
@@ -81,11 +81,12 @@ def test_wrong_arguments_of_every_command(newest_python):
     assert len(names) > 60, names
     typed = ["%s %s" % (name, wrong) for name in names for wrong in ("(", "'", "- -", "\u00fc \u00fc")
              if (name, wrong) != ("alias", "\u00fc \u00fc") and (name, wrong) != ("alias", "- -")]
-    done = hangdbg("attach", target.pid, *commands(*typed, "b", "display"))
+    done = hangdbg("attach", target.pid, *commands(*typed, "b", "display", "release"))
     lines = done.err.splitlines()
     errors = [line for line in lines if line.startswith("*** ")]
-    assert len(errors) == len(typed), "\n".join(lines)
+    assert len(errors) == len(typed) + 1 and "is not suspended" in errors[-1], "\n".join(lines)
     assert all(line.startswith(("*** ", "    try: ")) for line in lines), done
+    assert done.out.count("is suspended") == done.out.count("resumed"), done
     assert "Breakpoint" not in done.out, done
     assert "No expression is being displayed" in done.out, done
     ends_normally(target)
