@@ -34,9 +34,12 @@ Status hold(PromptState& state, std::string_view) {
 // What cannot be done on a thread is no reason to keep it.
 template <class Failed>
 Failed let_go_again(PromptState& state, bool was_held, Failed failed) {
+  if (failed || was_held) {
+    return failed;
+  }
   const auto tid = state.place.thread().tid;
   [[maybe_unused]] const Status taken = take_stops(state);  // the hold's own
-  if (!failed && !was_held && state.held.erase(tid) > 0) {
+  if (state.held.erase(tid) > 0) {
     [[maybe_unused]] const Status gone =
         release_thread(state.session, tid, state.deadline());
     say("{}\n", state.out.dim(fmt::format("thread {} resumed", tid)));
