@@ -205,22 +205,21 @@ def test_what_is_no_launcher_is_said():
     assert "n1: cannot run docker: No such file or directory" in missing.err, missing
 
 
-
 def test_by_a_real_srun(tmp_path, newest_python):
     """A step of ours beside the job's own, on the one node of a real Slurm."""
     job = launchers.Slurm(tmp_path, "plain", started=track)
     here = {**job.environment(), "XDG_CACHE_HOME": str(tmp_path),
             "PATH": "%s:%s" % (job.root / "usr/bin", os.environ["PATH"])}
-    via = ("--via", "srun:" + job.job)
+    this = ("--job", job.name)  # of other tests' that are here
+    via = ("--via", "srun:" + job.job, *this)
     try:
         until("its ranks wait", lambda: re.match(
             r"rank 2: in Condition\.wait .*\n    ranks 0,1,3: (.*\n)*\[0-3\] 4 ranks\n",
             hangdbg("dump", "--merge", *via, env=here).out))
-        done = hangdbg("eval", "21 * 2", *via, "--job", "auto", env=here)
+        done = hangdbg("eval", "21 * 2", *via, env=here)
         assert done.rc == 0 and re.fullmatch(r"\[.*:0-3\] 42\n", done.out), done
-        step = hangdbg("dump", "--merge", "--via", "srun:%s.0" % job.job, env=here)
-        auto = hangdbg("eval", "21 * 2", "--via", "auto", "--job", job.job + ".0",
-                       env=here)
+        step = hangdbg("dump", "--merge", "--via", "srun:" + job.name, *this, env=here)
+        auto = hangdbg("eval", "21 * 2", "--via", "auto", *this, env=here)
         assert "--via srun:%s (SLURM_JOB_ID of rank 0)" % job.job in auto.err, auto
         assert (step.rc, "[0-3] 4 ranks" in step.out) == (0, True), step
         hangdbg("ps", "--via", "srun:%d" % (int(job.job) + 1), env=here).assert_refused(
