@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/fd.h"
@@ -32,6 +33,7 @@ namespace hangdbg {
 namespace {
 
 constexpr int kBetweenLooks = 200;  // ms
+constexpr std::string_view kIndentation = " \t";
 constexpr auto kHeldPatience = std::chrono::milliseconds(500);
 
 void run_start_file(PromptState& state);
@@ -39,8 +41,9 @@ int run_statement(PromptState& state, const std::string& text, bool pasted);
 int run_pasted(PromptState& state, const std::string& text);
 Statement::Kind kind_of_lines(const PromptState& state);
 Statement::Source source_of(const LineEditor& editor,
-                            const Statement& statement,
-                            std::string_view line);
+                            Statement::Kind kind,
+                            std::string_view line,
+                            std::optional<bool>& at_once_is_code);
 std::string prompt_text(PromptState& state, bool held, bool busy);
 int run_pipe(PromptState& state);
 bool await_input(PromptState& state);
@@ -158,23 +161,31 @@ Statement::Kind kind_of_lines(const PromptState& state) {
 // if the first is Python: who pastes commands, or sends them by a script, wants
 // them done.
 Statement::Source source_of(const LineEditor& editor,
-                            const Statement& statement,
-                            std::string_view line) {
+                            Statement::Kind kind,
+                            std::string_view line,
+                            std::optional<bool>& at_once_is_code) {
   if (editor.paste_goes_on()) {
     return Statement::Source::PasteGoesOn;
   }
   if (editor.was_pasted()) {
     return Statement::Source::Pasted;
   }
-  const bool is_code =
-      statement.is_begun()
-          ? statement.is_pasted()
-          : !trim(line).empty() && typed_command(line, true).name.empty();
-  if (!editor.came_at_once() || !is_code) {
+  if (!editor.came_at_once()) {
+    at_once_is_code.reset();
     return Statement::Source::Typed;
   }
-  return editor.more_at_once() ? Statement::Source::PasteGoesOn
-                               : Statement::Source::Pasted;
+  if (!at_once_is_code && !trim(line).empty()) {
+    at_once_is_code = kind == Statement::Kind::Python ||
+                      kIndentation.contains(line.front()) ||
+                      typed_command(line, false).name.empty();
+  }
+  const bool is_code = at_once_is_code.value_or(false);
+  if (!editor.more_at_once()) {
+    at_once_is_code.reset();
+  }
+  return !is_code                ? Statement::Source::Typed
+         : editor.more_at_once() ? Statement::Source::PasteGoesOn
+                                 : Statement::Source::Pasted;
 }
 
 int run_pipe(PromptState& state) {
@@ -226,6 +237,7 @@ int run_terminal(PromptState& state, LineEditor& editor) {
   });
   std::string last;
   Statement statement;
+  std::optional<bool> at_once_is_code;
   Interruptible::take();
   while (!state.leaving && !target_is_lost(state)) {
     std::string line;
@@ -271,8 +283,9 @@ int run_terminal(PromptState& state, LineEditor& editor) {
       run_line(state, line);
       continue;
     }
-    auto whole = statement.add(line, source_of(editor, statement, line),
-                               kind_of_lines(state));
+    const auto kind = kind_of_lines(state);
+    auto whole = statement.add(
+        line, source_of(editor, kind, line, at_once_is_code), kind);
     if (!whole) {
       continue;
     }

@@ -42,3 +42,19 @@ def test_snippets(session, marked):
             assert "HELD" not in session.text and "is suspended" not in session.text, text
     session.ask("p 6 * 7", "^42$")
     assert len(re.findall(r"\*\*\* ", session.text)) >= 20  # of what is no Python
+
+
+def test_commands_that_come_at_once(session):
+    """As a script sends them: they are done, also those that hold the thread."""
+    session.type("p 6 * 7\rhold\rrelease\r")
+    session.expect("^42$")
+    session.expect("is suspended")
+    session.expect("resumed")
+    session.expect_prompt()
+    session.type("p 1\rn = 5\rn\r")  # the first is a command: n is one, too
+    session.expect("^1$")
+    session.expect("is suspended")
+    session.type("\x03")
+    session.expect("interrupted")
+    session.expect_prompt()
+    session.ask("release", "resumed|step is given up")
