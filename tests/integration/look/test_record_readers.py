@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import hangdbg, in_targets
+from harness import hangdbg, in_targets, until
 from test_clients import SCRIPTS, client, run
 
 CACHE = Path(__file__).resolve().parents[3] / ".cache"
@@ -64,7 +64,8 @@ def test_speedscope_understands(form, suffix, speedscope, newest_python, tmp_pat
     path = tmp_path / ("a" + suffix)
     ours = record(newest_python, path, form)
     theirs = shares(speedscope(path))
-    assert set(theirs) == set(ours)
+    # Between two calls in a Chrome trace there is a nanosecond of their caller's.
+    assert {name for name, share in theirs.items() if share > 1e-6} == set(ours)
     assert theirs["spend"] == pytest.approx(ours["spend"], abs=0.01)
 
 
@@ -89,11 +90,26 @@ def firefox(tmp_path):
     command("stop", "--all")
 
 
+def loaded(firefox, path):
+    """The list of threads, once its own background process has read the file: the command that
+    starts that waits for half a second only."""
+    try:
+        firefox("load", path)
+    except AssertionError as error:
+        assert "most likely still starting" in str(error), error
+
+    def listed():
+        try:
+            return firefox("thread", "list", "--json")
+        except AssertionError:
+            return None
+    return until("it has read the profile", listed)
+
+
 def test_the_firefox_profiler_understands(firefox, newest_python, tmp_path):
     path = tmp_path / "a.gecko.json"
     ours = record(newest_python, path, "gecko")
-    firefox("load", path)
-    threads = json.loads(firefox("thread", "list", "--json"))["threads"]
+    threads = json.loads(loaded(firefox, path))["threads"]
     theirs = {}
     for thread in threads:
         for one in json.loads(firefox("thread", "functions", "--limit", "0", "--thread", thread["threadHandle"],
