@@ -2,12 +2,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
-#include "inspector/jobs/process_tree.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
@@ -79,27 +77,21 @@ std::optional<ThreadId> server_that_waits(const ProcessSnapshot& of,
   return {};
 }
 
-// Its standard input comes from a process that has not started it, as in a
+// Its standard input comes from another process than its parent, as in a
 // shell's pipeline: that is a pipe like any other.
 bool comes_from_another(const ProcessSnapshot& of) {
   const auto input = of.file(0);
   if (!input || !input->is_pipe()) {
     return false;
   }
-  std::set<int> writers;
-  for (const PipeEnd& end : of.system.pipe_ends(input->inode, input->device)) {
-    if (end.writes) {
-      writers.insert(end.pid);
-    }
-  }
-  const int parent = of.status.ppid;
-  if (writers.empty() || writers.contains(of.pid) || writers.contains(parent)) {
-    return false;
-  }
-  ProcessTree tree;
-  add_with_ancestors(tree, parent);
-  return std::ranges::none_of(ancestors(parent, tree),
-                              [&](int pid) { return writers.contains(pid); });
+  const auto ends = of.system.pipe_ends(input->inode, input->device);
+  const auto writes = [&](int pid) {
+    return std::ranges::any_of(ends, [pid](const PipeEnd& end) {
+      return end.writes && end.pid == pid;
+    });
+  };
+  return !writes(of.status.ppid) && !writes(of.pid) &&
+         std::ranges::any_of(ends, &PipeEnd::writes);
 }
 
 }  // namespace
