@@ -101,21 +101,19 @@ void find_others(const ProcessSnapshot& of,
   }
 }
 
-// Those who share it have children that may share it, and were not asked.
-bool has_further_relatives(const ProcessSnapshot& of,
-                           const AwaitedSharedLock& wait) {
+// Only parents, siblings and children were asked whether they share it.
+bool has_further_relatives(const ProcessSnapshot& of) {
   const auto& children = of.system.children();
+  const auto has_grandchildren = [&](int pid) {
+    const auto [begin, end] = children.equal_range(pid);
+    return std::any_of(begin, end, [&](const auto& child) {
+      return child.second != of.pid && children.contains(child.second);
+    });
+  };
   const int parent = of.status.ppid;
-  return std::ranges::any_of(
-             wait.sharers,
-             [&](int pid) {
-               const auto [begin, end] = children.equal_range(pid);
-               return pid != parent &&
-                      std::any_of(begin, end, [&](const auto& child) {
-                        return child.second != of.pid;
-                      });
-             }) ||
-         (of.forked_from(parent) && of.system.snapshot(parent) == nullptr);
+  return has_grandchildren(of.pid) ||
+         (of.forked_from(parent) &&
+          (of.system.snapshot(parent) == nullptr || has_grandchildren(parent)));
 }
 
 // All who share it wait for the same, and no other thread of theirs could end
@@ -131,7 +129,7 @@ bool is_nobody_left(const ProcessSnapshot& of,
            }) == 1;
   };
   return !thread.ran && !thread.has_timeout() && has_one_thread(of) &&
-         !runs_beside(of, thread) && !has_further_relatives(of, wait) &&
+         !runs_beside(of, thread) && !has_further_relatives(of) &&
          wait.waiting.size() == wait.sharers.size() &&
          std::ranges::all_of(wait.waiting, [&](int pid) {
            const ProcessSnapshot* const other = of.system.snapshot(pid);

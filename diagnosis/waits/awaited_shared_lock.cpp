@@ -7,13 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "inspector/cpython/stacks/python_locals.h"
 #include "tracee/proc/proc_maps.h"
-#include "tracee/proc/proc_status.h"
 
 namespace hangdbg {
 namespace {
@@ -134,31 +132,19 @@ std::optional<Object> object_of(const ProcessSnapshot& of,
   return {};
 }
 
-// Relatives: all processes that share such a lock have a common ancestor. A
-// fork server, which does not share it, may stand between parent and child.
+// Relatives: all processes that share such a lock have a common ancestor.
 std::vector<int> sharers_of(const ProcessSnapshot& of, const Shared& file) {
-  constexpr std::size_t kMost = 512;
-  const auto& children = of.system.children();
-  std::set<int> pids = {of.status.ppid};
-  const auto add_children = [&](int parent) {
-    const auto [begin, end] = children.equal_range(parent);
-    for (auto at = begin; at != end && pids.size() < kMost; ++at) {
-      pids.insert(at->second);
+  std::vector<int> pids = {of.status.ppid};
+  for (const int parent : {of.status.ppid, of.pid}) {
+    const auto [begin, end] = of.system.children().equal_range(parent);
+    for (auto at = begin; at != end; ++at) {
+      if (at->second != of.pid) {
+        pids.push_back(at->second);
+      }
     }
-  };
-  const auto parent = read_status(of.status.ppid);
-  if (parent && parent->ppid > 1) {
-    pids.insert(parent->ppid);
-    add_children(parent->ppid);
   }
-  add_children(of.status.ppid);
-  add_children(of.pid);
-  const auto [begin, end] = children.equal_range(of.pid);
-  std::for_each(begin, end,
-                [&](const auto& child) { add_children(child.second); });
-  pids.erase(of.pid);
   std::erase_if(pids, [&](int pid) { return !maps_it(maps_of(pid), file); });
-  return {pids.begin(), pids.end()};
+  return pids;
 }
 
 bool waits_for(const ProcessSnapshot& of, const Shared& file, int pid) {
