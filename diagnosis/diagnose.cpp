@@ -210,10 +210,6 @@ WaitChain Finder::chain_from(ThreadId start) {
   while (next && links.size() < kMostEdges && !system.deadline().expired()) {
     const auto met = std::ranges::find(links, *next, &WaitEdge::id);
     if (met != links.end()) {
-      if (std::any_of(met, links.end(),
-                      [](const WaitEdge& one) { return one.has_got_on; })) {
-        break;  // they take turns
-      }
       chain.root = links.size() - 1;
       chain.cycle = static_cast<std::size_t>(links.end() - met);
       chain.cause = circle({met, links.end()});
@@ -376,7 +372,7 @@ Cause circle(const std::vector<WaitEdge>& links) {
     }
     // At its time limit it may release what the others want. A thread that only
     // sleeps between two tries tries again.
-    if ((link.has_time_limit && !link.naps) || link.cause.may_give_up) {
+    if (link.has_time_limit && !link.naps) {
       cause.progress = Progress::Blocked;
       cause.evidence.push_back(
           fmt::format("{}: this wait has a time limit", link.who));

@@ -1,16 +1,13 @@
-// A thread that waits for a signal: signal.pause(), sigwait() and their like,
-// select() of nothing.
+// A thread that waits for a signal: signal.pause(), sigwait() and their like.
 #include <fmt/core.h>
 
 #include "diagnosis/causes/causes.h"
-#include "diagnosis/waits/sleep_loop.h"
 
 namespace hangdbg::causes {
 
 Found signal(const ProcessSnapshot&, const ThreadSnapshot& thread) {
   if (!thread.sleeps_in("pause") && !thread.sleeps_in("rt_sigtimedwait") &&
-      !thread.sleeps_in("rt_sigsuspend") &&
-      !is_sleep_for_ever(thread.wait.call)) {
+      !thread.sleeps_in("rt_sigsuspend")) {
     return std::nullopt;
   }
   return Cause{.id = CauseId::Idle,

@@ -428,12 +428,8 @@ std::optional<std::int64_t> ProcessSnapshot::number(
     const PythonFrame& frame,
     std::string_view expression) const {
   const auto found = object(frame, expression);
-  const auto type =
-      found ? objects_->type_of(*found) : std::unexpected(Error());
-  if (!type || ((*type)->kind != Kind::Int && (*type)->kind != Kind::Bool)) {
-    return std::nullopt;
-  }
-  const auto value = int_value(*objects_, *found);
+  const auto value =
+      found ? int_value(*objects_, *found) : std::unexpected(Error());
   return value ? *value : std::nullopt;
 }
 
