@@ -32,10 +32,10 @@ Status hold(PromptState& state, std::string_view) {
 }
 
 // What cannot be done on a thread is no reason to keep it.
-template <class Failed>
-Failed let_go_again(PromptState& state, bool was_held, Failed failed) {
-  if (failed || was_held) {
-    return failed;
+template <class Outcome>
+Outcome let_go_if_failed(PromptState& state, bool was_held, Outcome outcome) {
+  if (outcome || was_held) {
+    return outcome;
   }
   const auto tid = state.place.thread().tid;
   [[maybe_unused]] const Status taken = take_stops(state);  // the hold's own
@@ -44,7 +44,7 @@ Failed let_go_again(PromptState& state, bool was_held, Failed failed) {
         release_thread(state.session, tid, state.deadline());
     say("{}\n", state.out.dim(fmt::format("thread {} resumed", tid)));
   }
-  return failed;
+  return outcome;
 }
 
 // The thread resumes and is held again.
@@ -57,7 +57,7 @@ Status step(PromptState& state, Step how) {
   TRY(note_stops(state));
   forget_stop(state, tid);
   how.events = true;
-  TRY(let_go_again(
+  TRY(let_go_if_failed(
       state, was_held,
       step_thread(state.session, tid, std::move(how), state.deadline())));
   state.held.erase(tid);
@@ -170,11 +170,11 @@ Status debug(PromptState& state, std::string_view code) {
   }
   TRY(note_stops(state));
   forget_stop(state, tid);
-  TRY(let_go_again(state, was_held,
-                   debug_in_thread(state.session, tid,
-                                   {.frame_id = state.place.frame().id,
-                                    .expression = std::string(code)},
-                                   state.deadline())));
+  TRY(let_go_if_failed(state, was_held,
+                       debug_in_thread(state.session, tid,
+                                       {.frame_id = state.place.frame().id,
+                                        .expression = std::string(code)},
+                                       state.deadline())));
   state.held.erase(tid);
   ++state.debugging[tid];
   return await_stop(state, tid);
@@ -193,7 +193,7 @@ Status raise(PromptState& state, std::string_view exception) {
   }
   TRY(state.session.need("raising", state.deadline()));
   const std::int64_t number = TRY(agents_number(state.session, tid));
-  const auto body = TRY(let_go_again(
+  const auto body = TRY(let_go_if_failed(
       state, was_held,
       ask_in_frame<dap::Raise>(state, {number, 0, std::string(exception)})));
   forget_stop(state, tid);
