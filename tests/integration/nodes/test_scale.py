@@ -22,6 +22,13 @@ def test_what_thousands_of_nodes_cost(count, tmp_path, record_property):
     assert megabytes < 500, megabytes
 
 
+def test_what_it_costs_to_send_the_program_to_128_nodes(tmp_path, record_property):
+    """Compressed once, some 7 MB to each: what a node does with it is not counted."""
+    _, cpu, _ = bench.measure(tmp_path, 128, delay=0, needs=True)
+    record_property("cpu_s", cpu)
+    assert cpu < 6, cpu
+
+
 def test_a_dead_node_costs_its_deadline(tmp_path):
     """measure() wants the ranks of all others, and the exit code."""
     seconds, _, _ = bench.measure(tmp_path, 16, delay=0, dead=True)
