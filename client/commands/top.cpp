@@ -25,6 +25,7 @@ struct TopOptions {
   double max_overhead = 1;  // percent
   bool idle = false;
   bool gil = false;
+  bool tasks = false;
   bool children = false;
   bool once = false;
 };
@@ -37,7 +38,8 @@ Result<int> top(const TopOptions& options) {
       .targets = std::move(chosen.targets),
       .children = options.children,
       .title = std::move(chosen.title),
-      .recording = {.sampling = top_sampling(options.idle, options.gil),
+      .recording = {.sampling =
+                        top_sampling(options.idle, options.gil, options.tasks),
                     .rate = options.rate,
                     .most_cost = options.max_overhead / 100},
       .delay = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -94,6 +96,8 @@ void add_top(cli::Command program) {
                    "Count threads that are blocked, too");
   command.add_flag("-g,--gil", options->gil,
                    "Count only the thread that holds the GIL");
+  command.add_flag("--tasks", options->tasks,
+                   "Show asyncio's tasks in place of the loop that runs them");
   command.add_flag("-s,--subprocesses", options->children,
                    "Include child processes, also those yet to be started");
   command.add_flag("--once", options->once, "Print it once and exit");
@@ -104,6 +108,7 @@ void add_top(cli::Command program) {
       "  hangdbg top 79655\n"
       "  hangdbg top --job auto\n"
       "  hangdbg top 79655 --once\n"
+      "  hangdbg top 79655 --tasks\n"
       "  hangdbg top 79655 --json --delay 5\n"
       "\n"
       "Shows functions, lines, threads and processes (the ranks of a job), "

@@ -58,6 +58,7 @@ class Recording {
   const Profile& profile() const { return profile_; }
   std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
   double rate() const { return options_.rate; }
+  bool has_tasks() const { return options_.sampling.tasks; }
 
  private:
   void sample_until_stuck(Schedule& schedule);

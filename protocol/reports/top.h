@@ -64,6 +64,35 @@ struct TopProcess {
   }
 };
 
+struct TopFrame {
+  std::string function, file;
+  std::int64_t line = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v("function", function);
+    v("file", file);
+    v("line", line);
+  }
+};
+
+// Of asyncio, by name.
+struct TopTask {
+  std::optional<std::int64_t> pid, tid;  // of the thread that runs its loop
+  std::string name;
+  double percent = 0;
+  std::vector<TopFrame> stack;  // innermost first
+
+  template <class V>
+  void fields(V& v) {
+    v("pid", pid);
+    v("tid", tid);
+    v("name", name);
+    v("percent", percent);
+    v("stack", stack);
+  }
+};
+
 struct Top {
   double lasted_s = 0, rate = 0;
   std::int64_t due = 0, kept = 0, late = 0, missed = 0, torn = 0;
@@ -72,6 +101,7 @@ struct Top {
   std::vector<TopProcess> processes;
   std::vector<TopThread> threads;
   std::vector<TopPlace> functions, lines;
+  std::optional<std::vector<TopTask>> tasks;
 
   template <class V>
   void fields(V& v) {
@@ -88,6 +118,7 @@ struct Top {
     v("threads", threads);
     v("functions", functions);
     v("lines", lines);
+    v("tasks", tasks);
   }
 };
 

@@ -17,15 +17,16 @@ namespace {
 constexpr std::size_t kAbove = 4, kBelow = 1;
 constexpr std::size_t kGap = 2;  // left of a text
 
-constexpr std::array<std::string_view, 4> kViewNames = {
-    "1 Functions", "2 Lines", "3 Threads", "4 Processes"};
+constexpr std::array<std::string_view, 5> kViewNames = {
+    "1 Functions", "2 Lines", "3 Threads", "4 Processes", "5 Tasks"};
 
 constexpr std::array<std::string_view, 20> kHelp = {
-    "1 2 3 4, Tab      functions, lines, threads, processes (ranks of a job)",
+    "1 2 3 4 5, Tab    functions, lines, threads, processes (ranks), tasks",
     "Up Down j k       choose a row; also Page Up, Page Down, Home, End",
-    "Enter             open it: a process its threads, a thread its stack and",
-    "                  functions, a function its callers (<-), lines, and",
-    "                  what it calls (->)",
+    "Enter             open it: a process its threads, a thread or a task its",
+    "                  stack and functions, a function its callers (<-), "
+    "lines,",
+    "                  and what it calls (->)",
     "Esc, Backspace    back",
     "s S               sort by the next or the previous column",
     "r                 reverse the order",
@@ -33,11 +34,11 @@ constexpr std::array<std::string_view, 20> kHelp = {
     "Space             pause the screen",
     "i                 count blocked threads, too",
     "g                 count only who holds the GIL",
+    "t                 show asyncio's tasks in place of their loop",
     "c                 clear the counts",
     "d                 dump the stacks of the process",
     "a                 attach to the process; sampling ends until you are back",
     "q                 quit",
-    "",
     "%: of the last 5 seconds; 100 is one thread all the time. s: seconds "
     "since",
     "the beginning. own: in the function itself; total: with what it calls.",
@@ -98,7 +99,7 @@ std::string samples_line(const TopData& data) {
 
 TopLine views_line(const TopData& data, const TopState& state) {
   TopLine line;
-  for (std::size_t i = 0; i < kViewNames.size(); ++i) {
+  for (std::size_t i = 0; i < kViewNames.size() - (state.tasks ? 0U : 1U); ++i) {
     line.push_back({" " + std::string(kViewNames[i]) + " ",
                     static_cast<int>(state.choice.view) == static_cast<int>(i)
                         ? TopStyle::Chosen

@@ -13,6 +13,7 @@ void TopHistory::take(Recording& recording) {
   data_.state = recording.state();
   data_.pids = recording.pids();
   data_.rate = recording.rate();
+  data_.tasks = recording.has_tasks();
   {
     const auto lock = recording.lock();
     const Profile& profile = recording.profile();

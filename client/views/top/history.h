@@ -26,6 +26,7 @@ struct TopData {
   RecordingState state;
   std::chrono::nanoseconds window{};  // of the last seconds
   double rate = 100;                  // Hz: a unit is its period
+  bool tasks = false;                 // asyncio's are recorded
 };
 
 class TopHistory {

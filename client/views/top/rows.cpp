@@ -22,20 +22,26 @@ ProfilePlace function_of(ProfilePlace place) {
 
 // Of each node, whether its stack is in the scope's thread and process.
 std::vector<bool> nodes_in(const TopData& data, const TopScope& scope) {
+  std::vector<bool> in(data.nodes.size());
+  if (scope.task) {
+    for (std::size_t i = 1; i < data.nodes.size(); ++i) {
+      in[i] = i == *scope.task || in[data.nodes[i].parent];
+    }
+    return in;
+  }
   std::string process = scope.process, thread;
   if (scope.thread) {
     process = data.threads[*scope.thread].process;
     thread = thread_label(data.threads[*scope.thread]);
   }
-  std::vector<bool> in(data.nodes.size());
-  for (std::size_t i = 1; i < data.nodes.size(); ++i) {
+  for (std::uint32_t i = 1; i < data.nodes.size(); ++i) {
     const auto& [kind, label, file, first, line] =
         data.places[data.nodes[i].place];
-    in[i] =
-        kind == PlaceKind::Process
-            ? process.empty() || label == process
-            : in[data.nodes[i].parent] && (kind != PlaceKind::Thread ||
-                                           thread.empty() || label == thread);
+    in[i] = kind == PlaceKind::Process
+                ? process.empty() || label == process
+                : in[data.nodes[i].parent] &&
+                      (kind != PlaceKind::Thread || thread.empty() ||
+                       label == thread || is_task(data, i));
   }
   return in;
 }
@@ -113,13 +119,6 @@ void each_end(const TopData& data, const TopScope& scope, const Each& each) {
       each(end);
     }
   }
-}
-
-std::string place_label(const TopData& data, std::uint32_t node) {
-  const ProfilePlace& place = data.places[data.nodes[node].place];
-  return node != Profile::kRoot && place.kind == PlaceKind::Frame
-             ? top_label(place)
-             : "";
 }
 
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -233,11 +232,30 @@ std::string top_label(const ProfilePlace& place) {
 
 std::vector<ProfilePlace> last_stack(const TopData& data,
                                      std::uint32_t thread) {
+  return stack_at(data, data.tallies[thread].node);
+}
+
+std::vector<ProfilePlace> stack_at(const TopData& data, std::uint32_t node) {
   std::vector<ProfilePlace> stack;
-  each_frame(data, data.tallies[thread].node, [&](std::uint32_t node) {
-    stack.push_back(data.places[data.nodes[node].place]);
+  each_frame(data, node, [&](std::uint32_t frame) {
+    stack.push_back(data.places[data.nodes[frame].place]);
   });
   return stack;
+}
+
+bool is_task(const TopData& data, std::uint32_t node) {
+  const auto kind_of = [&](std::uint32_t one) {
+    return data.places[data.nodes[one].place].kind;
+  };
+  return kind_of(node) == PlaceKind::Thread &&
+         kind_of(data.nodes[node].parent) == PlaceKind::Thread;
+}
+
+std::string place_label(const TopData& data, std::uint32_t node) {
+  const ProfilePlace& place = data.places[data.nodes[node].place];
+  return node != Profile::kRoot && place.kind == PlaceKind::Frame
+             ? top_label(place)
+             : "";
 }
 
 }  // namespace hangdbg

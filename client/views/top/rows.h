@@ -11,16 +11,19 @@
 
 namespace hangdbg {
 
-enum class TopView { Functions, Lines, Threads, Processes };
+enum class TopView { Functions, Lines, Threads, Processes, Tasks };
 
-// Which part of the samples: those of a thread or a process, of stacks with a
-// function in them.
+// Which part of the samples: those of a thread, a task or a process, of stacks
+// with a function in them.
 struct TopScope {
-  std::optional<std::uint32_t> thread;  // index
-  std::string process;                  // label; "": all
-  std::optional<ProfilePlace> function;
+  std::optional<std::uint32_t> thread = {};  // index
+  std::string process = {};                  // label; "": all
+  std::optional<ProfilePlace> function = {};
+  std::optional<std::uint32_t> task = {};  // TopTaskRow::node
 
-  bool is_all() const { return !thread && process.empty() && !function; }
+  bool is_all() const {
+    return !thread && !task && process.empty() && !function;
+  }
 };
 
 // 100 % is one thread all the time.
@@ -38,6 +41,16 @@ struct TopThreadRow {
   bool running = false;               // at the last sample
   std::string waits;                  // if it does not
   std::string where;                  // its innermost frame
+};
+
+// asyncio's, by name; of each thread apart.
+struct TopTaskRow {
+  std::uint32_t node = 0;                    // below which its stacks are
+  std::string label;                         // its name, or "task"
+  std::optional<std::uint32_t> thread = {};  // index: that runs its loop
+  double share = 0;                          // percent, in the last seconds
+  double share_s = 0;                        // since the beginning
+  std::string where;                         // its innermost frame, the hottest
 };
 
 struct TopProcessRow {
@@ -61,6 +74,8 @@ std::vector<TopPlaceRow> top_neighbours(const TopData& data,
 std::vector<TopThreadRow> top_threads(const TopData& data,
                                       const std::string& process = "");
 std::vector<TopProcessRow> top_processes(const TopData& data);
+// Those that have samples; none where tasks are not recorded (tasks.cpp).
+std::vector<TopTaskRow> top_tasks(const TopData& data);
 
 // As narrow as can be: "wait (torch/utils/file_baton.py:42)", and of a file
 // that is of no package its name alone.
@@ -68,5 +83,18 @@ std::string top_label(const ProfilePlace& place);
 
 // Of a thread, at its last sample; innermost first.
 std::vector<ProfilePlace> last_stack(const TopData& data, std::uint32_t thread);
+// Of a task, the one with the most samples in the last seconds, or ever: with
+// what waits for it.
+std::vector<ProfilePlace> hottest_stack(const TopData& data,
+                                        std::uint32_t task);
+
+// ---- of the tree of a recording
+
+// The frames of a stack that ends there.
+std::vector<ProfilePlace> stack_at(const TopData& data, std::uint32_t node);
+// What stands for a task: below the thread that runs its loop.
+bool is_task(const TopData& data, std::uint32_t node);
+// "" of what is no frame.
+std::string place_label(const TopData& data, std::uint32_t node);
 
 }  // namespace hangdbg

@@ -117,12 +117,13 @@ std::optional<int> start_program(std::vector<std::string> words,
 
 }  // namespace
 
-SamplingOptions top_sampling(bool idle, bool gil) {
+SamplingOptions top_sampling(bool idle, bool gil, bool tasks) {
   return {.idle = idle,
           .gil = gil,
           .threads = true,
           .processes = true,
-          .tallies = true};
+          .tallies = true,
+          .tasks = tasks};
 }
 
 Result<int> run_top(const TopSession& session) {
@@ -161,6 +162,7 @@ Result<int> TopRun::run() {
   waits_.emplace();
   state_.idle = what_.recording.sampling.idle;
   state_.gil = what_.recording.sampling.gil;
+  state_.tasks = what_.recording.sampling.tasks;
   start();
   bool goes_on = true;
   while (goes_on && !running_->all_ended()) {
@@ -178,7 +180,7 @@ void TopRun::start() {
     give_up();
   }
   RecordingOptions how = what_.recording;
-  how.sampling = top_sampling(state_.idle, state_.gil);
+  how.sampling = top_sampling(state_.idle, state_.gil, state_.tasks);
   history_ = TopHistory();  // what was opened is in it no more
   state_.before.clear();
   state_.choice.scope = {};
@@ -264,9 +266,15 @@ std::optional<TopRow> TopRun::chosen() const {
   }
   const TopData& data = history_.data();
   const TopScope& scope = state_.choice.scope;
-  if (scope.thread) {
-    return TopRow{.pid = data.threads[*scope.thread].pid,
-                  .tid = data.threads[*scope.thread].tid};
+  auto thread = scope.thread;
+  if (scope.task) {
+    const auto tasks = top_tasks(data);
+    const auto task = std::ranges::find(tasks, *scope.task, &TopTaskRow::node);
+    thread = task != tasks.end() ? task->thread : std::nullopt;
+  }
+  if (thread) {
+    return TopRow{.pid = data.threads[*thread].pid,
+                  .tid = data.threads[*thread].tid};
   }
   return data.pids.size() == 1 ? std::optional(TopRow{.pid = data.pids[0]})
                                : std::nullopt;

@@ -23,7 +23,7 @@ struct TopSession {
 };
 
 // What top needs of each sample.
-SamplingOptions top_sampling(bool idle, bool gil);
+SamplingOptions top_sampling(bool idle, bool gil, bool tasks);
 
 // Until q, a signal, or the end of all processes. Returns the exit code.
 // Errors: Usage; of the only target that cannot be read, why.

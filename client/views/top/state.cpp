@@ -7,10 +7,8 @@ namespace {
 
 using KeyKind = TopKey::Kind;
 
-constexpr int kViews = 4;
-
 std::size_t columns_in(TopView view) {
-  return view == TopView::Functions || view == TopView::Lines ? 5 : 6;
+  return view == TopView::Threads || view == TopView::Processes ? 6 : 5;
 }
 
 }  // namespace
@@ -41,9 +39,10 @@ TopAction TopState::key(const TopKey& key,
       break;
     case KeyKind::Tab:
     case KeyKind::BackTab: {
-      const int step = key.kind == KeyKind::Tab ? 1 : kViews - 1;
-      look_at(static_cast<TopView>((static_cast<int>(choice.view) + step) %
-                                   kViews));
+      const int views = tasks ? 5 : 4;
+      const int step = key.kind == KeyKind::Tab ? 1 : views - 1;
+      look_at(
+          static_cast<TopView>((static_cast<int>(choice.view) + step) % views));
       break;
     }
     default:
@@ -61,6 +60,13 @@ TopAction TopState::command(char character) {
     case '3':
     case '4':
       look_at(static_cast<TopView>(character - '1'));
+      break;
+    case '5':
+      if (tasks) {
+        look_at(TopView::Tasks);
+      } else {
+        note = "t shows asyncio's tasks";
+      }
       break;
     case 's':
       choice.sort = (choice.sort + 1) % columns_in(choice.view);
@@ -84,6 +90,12 @@ TopAction TopState::command(char character) {
       return TopAction::Restart;
     case 'g':
       gil = !gil;
+      return TopAction::Restart;
+    case 't':
+      tasks = !tasks;
+      if (!tasks && choice.view == TopView::Tasks) {
+        look_at(TopView::Functions);
+      }
       return TopAction::Restart;
     case 'c':
       return TopAction::Restart;
@@ -155,7 +167,7 @@ void TopState::move(const TopKey& key, std::size_t rows, std::size_t page) {
 void TopState::look_at(TopView view) {
   choice.view = view;
   choice.scope.function.reset();
-  if (view == TopView::Threads || view == TopView::Processes) {
+  if (view != TopView::Functions && view != TopView::Lines) {
     choice.scope = {};
     before.clear();
   }
@@ -167,7 +179,8 @@ void TopState::look_at(TopView view) {
 void TopState::open(const TopRow& row) {
   before.push_back({choice, cursor});
   const bool of_process = choice.view == TopView::Processes;
-  const bool of_thread = choice.view == TopView::Threads;
+  const bool of_thread =
+      choice.view == TopView::Threads || choice.view == TopView::Tasks;
   choice.scope = *row.opens;
   choice.search.clear();
   choice.view = of_process                      ? TopView::Threads

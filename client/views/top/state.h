@@ -37,9 +37,10 @@ struct TopState {
   bool typing = false;    // a word to search for
   bool paused = false;
   bool help = false;
-  bool idle = false;  // blocked threads' stacks count, too
-  bool gil = false;   // only stacks of the GIL's holder
-  std::string note;   // until the next key
+  bool idle = false;   // blocked threads' stacks count, too
+  bool gil = false;    // only stacks of the GIL's holder
+  bool tasks = false;  // asyncio's, in place of the loops that run them
+  std::string note;    // until the next key
 
   struct Before {
     TopChoice choice;

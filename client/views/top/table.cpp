@@ -74,6 +74,22 @@ void add_processes(TopTable& table, const TopData& data) {
   }
 }
 
+void add_tasks(TopTable& table, const TopData& data) {
+  for (const TopTaskRow& task : top_tasks(data)) {
+    TopRow row{.numbers = {task.share, task.share_s},
+               .texts = {printable(task.label), "", printable(task.where)},
+               .bright = task.share > 0,
+               .opens = TopScope{.task = task.node}};
+    if (task.thread) {
+      const ProfiledThread& thread = data.threads[*task.thread];
+      row.texts[1] = printable(thread_label(thread));
+      row.pid = thread.pid;
+      row.tid = thread.tid;
+    }
+    table.rows.push_back(std::move(row));
+  }
+}
+
 std::vector<TopColumn> columns_of(TopView view) {
   switch (view) {
     case TopView::Threads:
@@ -82,6 +98,12 @@ std::vector<TopColumn> columns_of(TopView view) {
     case TopView::Processes:
       return {{"cpu %", kNumber},   {"gil %", kNumber}, {"runs %", kNumber},
               {"threads", kNumber}, {"process", 0, 1},  {"hottest", 0, 1}};
+    case TopView::Tasks:
+      return {{"time %", kNumber},
+              {"time s", kNumber},
+              {"task", 0, 2},
+              {"thread", 0, 2},
+              {"at", 0, 3}};
     default:
       return {{"own %", kNumber},
               {"total %", kNumber},
@@ -134,7 +156,9 @@ void add_function(TopTable& table,
 // Its stack first, innermost on top.
 void add_stack(TopTable& table, const TopData& data, const TopScope& scope) {
   const auto lines = top_places(data, scope, true);
-  for (const ProfilePlace& place : last_stack(data, *scope.thread)) {
+  const auto stack = scope.task ? hottest_stack(data, *scope.task)
+                                : last_stack(data, *scope.thread);
+  for (const ProfilePlace& place : stack) {
     const auto known = std::ranges::find(lines, place, &TopPlaceRow::place);
     table.rows.push_back(place_row(
         known == lines.end() ? TopPlaceRow{.place = place} : *known, scope));
@@ -161,9 +185,13 @@ TopTable top_table(const TopData& data, const TopChoice& choice) {
       case TopView::Processes:
         add_processes(table, data);
         break;
+      case TopView::Tasks:
+        add_tasks(table, data);
+        break;
     }
     sort_rows(table.rows, by, choice.reverse);
-    if (choice.scope.thread && choice.view != TopView::Threads) {
+    if ((choice.scope.thread || choice.scope.task) &&
+        (choice.view == TopView::Functions || choice.view == TopView::Lines)) {
       TopTable stack;
       add_stack(stack, data, choice.scope);
       std::ranges::move(stack.rows,
@@ -181,7 +209,9 @@ TopTable top_table(const TopData& data, const TopChoice& choice) {
 
 std::string scope_text(const TopData& data, const TopScope& scope) {
   std::string text;
-  if (scope.thread) {
+  if (scope.task) {
+    text = data.places[data.nodes[*scope.task].place].function;
+  } else if (scope.thread) {
     text = thread_label(data.threads[*scope.thread]);
   } else if (!scope.process.empty()) {
     text = scope.process;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <string_view>
 
 #include "base/text.h"
@@ -57,6 +58,28 @@ std::vector<reports::TopPlace> places_of(const TopData& data, bool by_line) {
   return reported;
 }
 
+std::vector<reports::TopTask> tasks_of(const TopData& data) {
+  auto tasks = top_tasks(data);
+  std::ranges::stable_sort(tasks, std::greater(), &TopTaskRow::share);
+  std::vector<reports::TopTask> reported;
+  for (const TopTaskRow& row : tasks) {
+    if (reported.size() == kTopReported) {
+      break;
+    }
+    reports::TopTask task{.name = to_utf8(row.label), .percent = row.share};
+    if (row.thread) {
+      task.pid = data.threads[*row.thread].pid;
+      task.tid = data.threads[*row.thread].tid;
+    }
+    for (const ProfilePlace& place : hottest_stack(data, row.node)) {
+      task.stack.push_back(
+          {to_utf8(place.function), to_utf8(place.file), line_of(place)});
+    }
+    reported.push_back(std::move(task));
+  }
+  return reported;
+}
+
 }  // namespace
 
 std::string top_text(const TopData& data,
@@ -66,8 +89,11 @@ std::string top_text(const TopData& data,
   if (top_processes(data).size() > 1) {
     text += "\n" + table_text(data, TopView::Processes, columns, palette);
   }
-  return text + "\n" + table_text(data, TopView::Threads, columns, palette) +
-         "\n" + table_text(data, TopView::Functions, columns, palette);
+  text += "\n" + table_text(data, TopView::Threads, columns, palette);
+  if (!top_tasks(data).empty()) {
+    text += "\n" + table_text(data, TopView::Tasks, columns, palette);
+  }
+  return text + "\n" + table_text(data, TopView::Functions, columns, palette);
 }
 
 reports::Top top_report(const TopData& data) {
@@ -106,6 +132,9 @@ reports::Top top_report(const TopData& data) {
       thread.waits_for = to_utf8(row.waits);
     }
     report.threads.push_back(std::move(thread));
+  }
+  if (data.tasks) {
+    report.tasks = tasks_of(data);
   }
   return report;
 }

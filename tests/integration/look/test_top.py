@@ -74,6 +74,47 @@ def test_json(target):
     assert process["pid"] == target.pid and process["threads"] == 3
 
 
+@pytest.fixture
+def tasks(newest_python):
+    working = Working(newest_python, target="tasks.py")
+    yield working
+    working.process.kill()
+
+
+def test_tasks_once(tasks):
+    """Each below those that await it, with the thread that runs its loop."""
+    def found():
+        done = hangdbg("top", tasks.pid, "--tasks", "--json", "--delay", "1", "--max-overhead", "100").json()
+        stacks = {tuple(frame["function"].split(".")[-1] for frame in task["stack"]) for task in done["tasks"]}
+        assert all(task["pid"] == task["tid"] == tasks.pid and 0 < task["percent"] < 200
+                   for task in done["tasks"] if task["percent"]), done
+        ends = {stack[-3:] for stack in stacks}
+        return {("left", "gathers", "main"), ("right", "gathers", "main")} <= ends and stacks
+    stacks = harness.until("both tasks are seen", found)
+    assert not any("_run_once" in stack for stack in stacks), stacks
+    assert "tasks" not in hangdbg("top", tasks.pid, "--json", "--delay", "0.2").json()
+
+    def text():
+        done = hangdbg("top", tasks.pid, "--tasks", "--once", "--max-overhead", "100")
+        return re.search(r"time % +time s +task +thread +at\n(.*\n)*? +[\d.]+ +[\d.]+  Task-\d+ +thread \d+ "
+                         r"\(MainThread\) +(left|spend) \(tasks.py:\d+\)", done.out)
+    harness.until("a task is in the text", text)
+
+
+def test_tasks_on_the_screen(tasks):
+    screen = Screen("top", tasks.pid, "--delay", "0.2", "--max-overhead", "100")
+    screen.until("a function is shown", lambda text: "spend (tasks.py" in text)
+    screen.until("how to see tasks", lambda text: "t shows asyncio's tasks" in text, "5")
+    screen.until("a fifth view", lambda text: "5 Tasks" in text, "t")
+    screen.until("tasks", lambda text: re.search(r"Task-\d+ +thread \d+ \(MainThread", text), "5")
+    screen.until("its stack, with who awaits it", lambda text: re.search(
+        r"task Task-\d+", text) and "at gathers (tasks.py" in text and "at main (tasks.py" in text, "Enter")
+    screen.until("tasks again", lambda text: "time %" in text, "Escape")
+    screen.until("no tasks", lambda text: "5 Tasks" not in text and "spend (tasks.py" in text, "t")
+    screen.until("it ends", is_over, "q")
+    screen.close()
+
+
 def test_no_terminal(target):
     hangdbg("top", target.pid).assert_refused(2, "--once")
 

@@ -100,6 +100,75 @@ TEST(Top, OneThatHasEndedIsNotShown) {
   EXPECT_THAT(top_threads(data), IsEmpty());
 }
 
+// The thread's loop runs "loader": gathers > work (4, recently 2); the thread
+// itself is in main > f (5).
+TopData example_of_tasks() {
+  TopData data = example();
+  data.tasks = true;
+  const auto place = static_cast<std::uint32_t>(data.places.size());
+  data.places.push_back({.kind = Kind::Thread, .function = "task loader"});
+  data.places.push_back(
+      {.function = "gathers", .file = "/a.py", .first_line = 20, .line = 21});
+  data.places.push_back(
+      {.function = "work", .file = "/a.py", .first_line = 30, .line = 31});
+  const auto node = static_cast<std::uint32_t>(data.nodes.size());
+  data.nodes.push_back({2, place});
+  data.nodes.push_back({node, place + 1});
+  data.nodes.push_back({node + 1, place + 2, 4});
+  data.recent.insert(data.recent.end(), {0, 0, 2});
+  return data;
+}
+
+TEST(Top, TasksHaveTheirOwnView) {
+  const TopTable table =
+      top_table(example_of_tasks(), {.view = TopView::Tasks});
+  EXPECT_THAT(names(table), ElementsAre("loader"));
+  EXPECT_THAT(table.rows[0].numbers, ElementsAre(20, 0.4));
+  EXPECT_EQ(table.rows[0].texts[1], "thread 8 (one)");
+  EXPECT_EQ(table.rows[0].texts[2], "work (a.py:31)");
+  EXPECT_EQ(table.rows[0].tid, 8);
+  EXPECT_THAT(top_tasks(example()), IsEmpty());
+}
+
+TEST(Top, ATaskHasItsStackAndItsFunctions) {
+  const TopData data = example_of_tasks();
+  const TopTable table = top_table(
+      data,
+      {.scope =
+           top_table(data, {.view = TopView::Tasks}).rows[0].opens.value()});
+  EXPECT_THAT(names(table),
+              ElementsAre("at work (a.py:31)", "at gathers (a.py:21)",
+                          "work (a.py:30)", "gathers (a.py:20)"));
+  EXPECT_EQ(scope_text(data, {.task = 10}), "task loader");
+}
+
+TEST(Top, AThreadHasItsTasksFunctionsToo) {
+  const TopTable table =
+      top_table(example_of_tasks(), {.scope = {.thread = 0}});
+  EXPECT_THAT(names(table), testing::Contains("work (a.py:30)"));
+}
+
+TEST(Top, TheFifthViewIsThereWithTasks) {
+  const TopData data = example_of_tasks();
+  TopState state;
+  const auto press = [&](TopKey key) {
+    return state.key(key, top_table(data, state.choice), 10);
+  };
+  EXPECT_EQ(press(typed('5')), TopAction::None);
+  EXPECT_EQ(state.choice.view, TopView::Functions);
+  press({TopKey::Kind::BackTab});
+  EXPECT_EQ(state.choice.view, TopView::Processes);
+  EXPECT_EQ(press(typed('t')), TopAction::Restart);
+  press({TopKey::Kind::Tab});
+  EXPECT_EQ(state.choice.view, TopView::Tasks);
+  press({TopKey::Kind::Enter});
+  EXPECT_EQ(state.choice.view, TopView::Functions);
+  EXPECT_EQ(state.choice.scope.task, 10U);
+  press({TopKey::Kind::Escape});
+  EXPECT_EQ(press(typed('t')), TopAction::Restart);
+  EXPECT_EQ(state.choice.view, TopView::Functions);
+}
+
 TEST(Top, EnterAndEscape) {
   const TopData data = example();
   TopState state;
