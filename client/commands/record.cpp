@@ -17,10 +17,10 @@
 #include "client/terminal/typed.h"
 #include "client/terminal/whole_file.h"
 #include "client/views/record/chosen.h"
-#include "client/views/record/comparison.h"
 #include "client/views/record/formats.h"
 #include "client/views/record/over_time.h"
 #include "client/views/record/session.h"
+#include "client/views/record/shown_comparison.h"
 #include "client/views/record/text.h"
 #include "protocol/json.h"
 
@@ -54,7 +54,6 @@ struct WantedRecording {
 int run(const RecordOptions& options, std::span<char*> command);
 Result<int> record(const RecordOptions& options, std::span<char*> command);
 Status check_over(const RecordOptions& options, bool has_command);
-Status check_native(const RecordOptions& options);
 Result<int> compare(const RecordOptions& options, bool has_command);
 Result<WantedRecording> wanted(const RecordOptions& options,
                                std::span<char*> command);
@@ -180,7 +179,6 @@ Result<int> record(const RecordOptions& options, std::span<char*> command) {
     return compare(options, !command.empty());
   }
   TRY(check_over(options, !command.empty()));
-  TRY(check_native(options));
   const ProfileFormat* const format = TRY(chosen_format(options));
   const WantedRecording wanted = TRY(hangdbg::wanted(options, command));
   RecordingOptions how{.sampling = options.sampling,
@@ -305,17 +303,6 @@ Status check_over(const RecordOptions& options, bool has_command) {
   return {};
 }
 
-// What is below a C function, or in place of it, is not known.
-Status check_native(const RecordOptions& options) {
-  if (options.sampling.native && (options.waits || options.sampling.tasks)) {
-    return fail(ErrorId::Usage,
-                fmt::format("--native cannot be combined with {}",
-                            options.waits ? "--wait" : "--tasks"),
-                "hangdbg record --help");
-  }
-  return {};
-}
-
 // What it cannot do is refused, rather than left undone.
 Result<int> compare(const RecordOptions& options, bool has_command) {
   const std::string &before = options.compared[0], &after = options.compared[1];
@@ -335,23 +322,8 @@ Result<int> compare(const RecordOptions& options, bool has_command) {
                 fmt::format("--diff writes a flamegraph, not {}", format->name),
                 typed_with("--output", "diff.html"));
   }
-  const ReadProfile a = TRY(read_profile(before));
-  const ReadProfile b = TRY(read_profile(after));
-  if (format != nullptr) {
-    TRY(write_whole_file(options.file, write_flame_comparison(a, b)));
-    if (options.file != "-") {
-      say(stderr, "wrote {}\n", printable(options.file));
-    }
-    if (!options.common.json) {
-      return 0;
-    }
-  }
-  if (options.common.json) {
-    print_json(encode(comparison_report(a, b)));
-    return 0;
-  }
-  print_now(stdout,
-            comparison_lines(a, b, Palette(options.common.colour, stdout)));
+  TRY(show_comparison(before, after, format != nullptr ? options.file : "",
+                      options.common));
   return 0;
 }
 

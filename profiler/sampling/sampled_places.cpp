@@ -24,10 +24,10 @@ std::uint32_t SampledProcess::root_of(std::uint32_t thread,
   return root;
 }
 
-std::uint32_t SampledProcess::task_root(const Thread& thread,
+std::uint32_t SampledProcess::task_root(std::uint32_t thread,
                                         const std::string& task,
                                         Profile& profile) const {
-  const std::uint32_t root = root_of(thread.index, profile);
+  const std::uint32_t root = root_of(thread, profile);
   return options_.threads
              ? profile.child(
                    root, {.kind = ProfilePlace::Kind::Thread,
@@ -51,8 +51,17 @@ std::uint32_t SampledProcess::node_of(const Thread& thread,
   }
   const LogicalStack& above = tasks_->above(thread.part);
   const std::uint32_t waits = profile.stack(
-      task_root(thread, above.name, profile), above.frames, whole);
+      task_root(thread.index, above.name, profile), above.frames, whole);
   return profile.stack(waits, std::span(stack.frames.begin(), root + 1), whole);
+}
+
+std::optional<NativeStacks::Outside> SampledProcess::outside_of(
+    const Thread& thread) const {
+  if (!thread.part.root) {
+    return std::nullopt;
+  }
+  const LogicalStack& above = tasks_->above(thread.part);
+  return NativeStacks::Outside{thread.part.root, above.name, above.frames};
 }
 
 std::vector<PythonThread> SampledProcess::python_threads_now() const {
@@ -70,7 +79,8 @@ void SampledProcess::see_waiting_tasks(Thread& thread, const SampleSink& sink) {
       !thread.chain || !thread.asleep) {
     return;
   }
-  const auto waiting = tasks_->waiting(*thread.chain, python_threads_now());
+  const auto waiting =
+      tasks_->waiting(*thread.chain, thread.python, python_threads_now());
   const auto after = thread.task.runs();
   if (!waiting || !after || *after != *thread.asleep) {
     return;
@@ -82,7 +92,7 @@ void SampledProcess::see_waiting_tasks(Thread& thread, const SampleSink& sink) {
   for (const LogicalStack& one : *waiting) {
     thread.waiting.push_back(
         {thread.row_of.at(one.task),
-         profile.stack(task_root(thread, one.name, profile), one.frames,
+         profile.stack(task_root(thread.index, one.name, profile), one.frames,
                        options_.whole_functions)});
   }
 }
@@ -124,14 +134,28 @@ void SampledProcess::name_native(const SampleSink& sink) {
   native_->name(options_.whole_functions, [&](const auto& one, auto places) {
     const std::lock_guard lock(sink.mutex);
     Profile& profile = sink.profile;
-    const std::uint32_t node =
-        profile.stack(root_of(one.thread, profile), places);
-    for (const ProfileRun& run : one.runs) {
-      profile.add(one.thread, node, run.first, run.length);
+    const std::uint32_t outside =
+        one.outside
+            ? profile.stack(task_root(one.thread, one.outside->task, profile),
+                            one.outside->frames, options_.whole_functions)
+            : root_of(one.thread, profile);
+    const std::uint32_t node = profile.stack(outside, places);
+    const auto where = [&](const std::string& wait) {
+      return wait.empty()
+                 ? node
+                 : profile.child(node, {.kind = ProfilePlace::Kind::Wait,
+                                        .function = wait});
+    };
+    std::uint64_t weight = 0;
+    for (const NativeStacks::Run& run : one.runs) {
+      profile.add(one.thread, where(run.wait), run.first, run.length);
+      weight += run.length;
     }
     const auto owner = std::ranges::find(threads_, one.thread, &Thread::index);
     if (owner != threads_.end() && owner->unnamed == number) {
-      owner->node = owner->where = node;
+      owner->node = node;
+      owner->where = where(owner->reason);
+      owner->slept_weight = weight;
       owner->unnamed.reset();
     }
     ++number;

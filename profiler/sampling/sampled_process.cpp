@@ -284,6 +284,7 @@ SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
   }
   thread.where = thread.node;
   thread.waiting.clear();
+  thread.reason.clear();
   return Read::Stopped;
 }
 
@@ -317,7 +318,7 @@ Result<SampledProcess::Words> SampledProcess::words_before(
   const FrameChain* const last = thread.chain ? &*thread.chain : nullptr;
   Words found = TRY(words(thread, last));
   if (tasks_ && !found.part.root &&
-      tasks_->learn(found.chain, python_threads_now())) {
+      tasks_->learn(found.chain, thread.python, python_threads_now())) {
     return words(thread, &found.chain);
   }
   return found;
@@ -337,7 +338,8 @@ Status SampledProcess::keep(Thread& thread,
   thread.chain = std::move(words.chain);
   thread.part = words.part;
   if (native_ && !stack.frames.empty()) {
-    thread.unnamed = native_->take(thread.index, std::move(stack));
+    thread.unnamed =
+        native_->take(thread.index, std::move(stack), outside_of(thread));
     return {};
   }
   const std::lock_guard lock(sink.mutex);
@@ -352,8 +354,8 @@ void SampledProcess::add(Thread& thread,
   if (!thread.counts) {
     return;
   }
-  if (thread.unnamed) {
-    native_->add(*thread.unnamed, at, weight);
+  if (thread.unnamed && thread.waiting.empty()) {
+    native_->add(*thread.unnamed, at, weight, thread.reason);
     return;
   }
   const std::lock_guard lock(sink.mutex);

@@ -97,7 +97,7 @@ class SampledProcess {
     std::uint64_t waited = 0;
     std::uint64_t cpu_ns = 0;
     // Of its sleep, where reasons are recorded:
-    std::string reason = {};
+    std::string reason = {};         // "": none is
     bool reason_told = false;        // not by its system call alone
     std::uint64_t slept_from = 0;    // the first sample of it
     std::uint64_t slept_weight = 0;  // of all of them
@@ -136,7 +136,7 @@ class SampledProcess {
   void begin_sleep(Thread& thread,
                    std::string reason,
                    const SampleSink& sink) const;
-  void take_reason(Thread& thread, const SampleSink& sink) const;
+  void take_reason(Thread& thread, const SampleSink& sink);
   void add(Thread& thread,
            std::uint64_t at,
            std::uint64_t weight,
@@ -146,9 +146,10 @@ class SampledProcess {
   std::uint32_t node_of(const Thread& thread,
                         const PythonStack& stack,
                         Profile& profile) const;
-  std::uint32_t task_root(const Thread& thread,
+  std::uint32_t task_root(std::uint32_t thread,
                           const std::string& task,
                           Profile& profile) const;
+  std::optional<NativeStacks::Outside> outside_of(const Thread& thread) const;
   std::vector<PythonThread> python_threads_now() const;
   void see_waiting_tasks(Thread& thread, const SampleSink& sink);
   void give_rows(Thread& thread,

@@ -36,13 +36,17 @@ void SampledProcess::begin_sleep(Thread& thread,
   thread.where = thread.node;
   thread.waiting.clear();
   thread.tasks_seen = false;
-  if (!options_.waits || thread.node == Profile::kRoot) {
+  thread.reason.clear();
+  if (!options_.waits || (thread.node == Profile::kRoot && !thread.unnamed)) {
     return;
   }
   thread.reason_told = reason.starts_with("waits for");
   thread.reason = std::move(reason);
   thread.slept_from = sink.at;
   thread.slept_weight = 0;
+  if (thread.unnamed) {
+    return;  // what stands above the reason is not known yet
+  }
   const std::lock_guard lock(sink.mutex);
   thread.where = sink.profile.child(
       thread.node,
@@ -51,8 +55,8 @@ void SampledProcess::begin_sleep(Thread& thread,
 
 // The first one that is told holds for all of the sleep; a later one, as the
 // owner of a lock may change, from then on.
-void SampledProcess::take_reason(Thread& thread, const SampleSink& sink) const {
-  if (!options_.waits || thread.where == thread.node) {
+void SampledProcess::take_reason(Thread& thread, const SampleSink& sink) {
+  if (thread.reason.empty()) {
     return;
   }
   auto told = options_.waits->of(*thread.python.tid, *thread.asleep);
@@ -64,6 +68,12 @@ void SampledProcess::take_reason(Thread& thread, const SampleSink& sink) const {
     return;
   }
   thread.reason = *std::move(told);
+  if (thread.unnamed) {
+    if (!std::exchange(thread.reason_told, true)) {
+      native_->tell_wait(*thread.unnamed, thread.reason);
+    }
+    return;
+  }
   const std::lock_guard lock(sink.mutex);
   const std::uint32_t before = thread.where;
   thread.where = sink.profile.child(

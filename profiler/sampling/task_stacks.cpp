@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <string_view>
 
+#include "inspector/cpython/code/loop_conditions.h"
 #include "inspector/cpython/objects/object_reader.h"
 #include "inspector/cpython/stacks/python_locals.h"
 
@@ -18,21 +20,15 @@ bool is_loops_turn(const PythonFrame& frame) {
          frame.file.ends_with("/asyncio/base_events.py");
 }
 
-// A task may run in it: not where asyncio's own loop is asleep, or at work
-// between two.
-bool may_run_task(const PythonStack& stack) {
-  bool in_asyncio = false;
-  for (const PythonFrame& frame : stack.frames) {
-    if (frame.function == "_run" &&
-        frame.file.ends_with("/asyncio/events.py")) {
-      return true;
-    }
-    if (is_loops_turn(frame)) {
-      return false;
-    }
-    in_asyncio |= frame.file.find("/asyncio/") != frame.file.npos;
-  }
-  return in_asyncio;  // a loop that is written in C
+// What a loop has called: a task's step, or any callback.
+bool is_callback(const PythonFrame& frame) {
+  return frame.function == "_run" && frame.file.ends_with("/asyncio/events.py");
+}
+
+// Of a loop in which no frame shows that it runs: one that is written in C.
+bool calls_loop(std::string_view callee) {
+  return callee.ends_with(".run_forever") ||
+         callee.ends_with(".run_until_complete");
 }
 
 }  // namespace
@@ -57,26 +53,34 @@ TaskPart TaskStacks::find(const FrameChain& chain) const {
 }
 
 bool TaskStacks::learn(const FrameChain& chain,
+                       const PythonThread& thread,
                        const std::vector<PythonThread>& threads) {
   if (!next_.expired()) {
     return false;
   }
   const auto stack = stacks_.name(chain);
-  return stack && may_run_task(*stack) && read(threads);
+  return stack && may_run_task(*stack, thread) && read(threads);
 }
 
 std::optional<std::vector<LogicalStack>> TaskStacks::waiting(
     const FrameChain& chain,
+    const PythonThread& thread,
     const std::vector<PythonThread>& threads) {
   if (!next_.expired()) {
     return {};
   }
   const auto stack = stacks_.name(chain);
-  const auto loop = stack ? loop_of(*stack) : std::nullopt;
-  if (!loop || !read(threads)) {
+  if (!stack) {
     return {};
   }
   std::vector<LogicalStack> all;
+  const auto loop = sleeping_loop(*stack, thread);
+  if (!loop) {
+    return all;
+  }
+  if (!read(threads)) {
+    return {};
+  }
   std::set<Address> shown;
   const auto show = [&](std::size_t i) {
     const AsyncioTask& task = tasks_.tasks[i];
@@ -165,15 +169,53 @@ std::vector<const AsyncioTask*> TaskStacks::awaiters(
   return chain;
 }
 
-std::optional<Address> TaskStacks::loop_of(const PythonStack& stack) const {
-  const auto turn = std::ranges::find_if(stack.frames, is_loops_turn);
+// Not where asyncio's own loop is asleep, or at work between two tasks.
+bool TaskStacks::may_run_task(const PythonStack& stack,
+                              const PythonThread& thread) {
+  for (const PythonFrame& frame : stack.frames) {
+    if (is_callback(frame)) {
+      return true;
+    }
+    if (is_loops_turn(frame)) {
+      return false;
+    }
+  }
+  return running_loop(thread).has_value();
+}
+
+// That has called nothing which sleeps in its place. A loop in C shows in no
+// frame: it runs in the thread, and the innermost frame has called it.
+std::optional<Address> TaskStacks::sleeping_loop(const PythonStack& stack,
+                                                 const PythonThread& thread) {
   const auto objects = ObjectReader::open(process_.memory, process_.python);
-  if (turn == stack.frames.end() || !objects) {
+  if (!objects || stack.frames.empty()) {
     return {};
   }
   objects->allow_reads();
-  const auto self = find_name(*objects, turn->address, turn->code, "self");
-  return self ? std::optional(*self) : std::nullopt;
+  for (const PythonFrame& frame : stack.frames) {
+    if (is_callback(frame)) {
+      return {};
+    }
+    if (is_loops_turn(frame)) {
+      const auto self = find_name(*objects, frame.address, frame.code, "self");
+      return self ? std::optional(*self) : std::nullopt;
+    }
+  }
+  const PythonFrame& innermost = stack.frames.front();
+  const auto loop = running_loop(thread);
+  const auto at =
+      loop ? read_frame_loops(*objects, innermost.code, innermost.offset)
+           : Result<FrameLoops>(FrameLoops{});
+  return at && calls_loop(at->call.callee) ? loop : std::nullopt;
+}
+
+std::optional<Address> TaskStacks::running_loop(const PythonThread& thread) {
+  const auto objects = ObjectReader::open(process_.memory, process_.python);
+  if (!objects) {
+    return {};
+  }
+  objects->allow_reads();
+  return running_loops_.of(*objects, thread.state).value_or(std::nullopt);
 }
 
 }  // namespace hangdbg

@@ -17,6 +17,7 @@
 
 #include "base/deadline.h"
 #include "inspector/cpython/async/noted_tasks.h"
+#include "inspector/cpython/async/running_loop.h"
 #include "inspector/cpython/runtime/python_process.h"
 #include "inspector/cpython/stacks/python_stack.h"
 
@@ -41,7 +42,11 @@ class TaskStacks {
  public:
   // Both must outlive this.
   TaskStacks(const PythonProcess& process, PythonStackReader& stacks)
-      : process_(process), stacks_(stacks) {}
+      : process_(process),
+        stacks_(stacks),
+        running_loops_(process.python,
+                       process.modules,
+                       TargetFiles(process.pid)) {}
 
   // Which task a thread runs. True of the moment at which `chain` was read, if
   // the thread does not run meanwhile.
@@ -52,21 +57,28 @@ class TaskStacks {
   }
   // Reads the tasks anew where this thread seems to run one that is not known,
   // for at most a tenth of the time.
-  bool learn(const FrameChain& chain, const std::vector<PythonThread>& threads);
+  bool learn(const FrameChain& chain,
+             const PythonThread& thread,
+             const std::vector<PythonThread>& threads);
 
-  // All that wait, of the loop in which a thread sleeps. True if it has not run
-  // meanwhile. None: not now, or it sleeps in no loop that is known.
+  // All that wait, of the loop in which a thread sleeps; empty, if it sleeps in
+  // none. True if it has not run meanwhile. None: not now.
   std::optional<std::vector<LogicalStack>> waiting(
       const FrameChain& chain,
+      const PythonThread& thread,
       const std::vector<PythonThread>& threads);
 
  private:
   bool read(const std::vector<PythonThread>& threads);
   std::vector<const AsyncioTask*> awaiters(const AsyncioTask& task) const;
-  std::optional<Address> loop_of(const PythonStack& stack) const;
+  bool may_run_task(const PythonStack& stack, const PythonThread& thread);
+  std::optional<Address> sleeping_loop(const PythonStack& stack,
+                                       const PythonThread& thread);
+  std::optional<Address> running_loop(const PythonThread& thread);
 
   const PythonProcess& process_;
   PythonStackReader& stacks_;
+  RunningLoops running_loops_;
   Deadline next_ = Deadline::in({});
   AsyncioTasks tasks_;
   std::map<Address, TaskNotes> notes_;                          // by task

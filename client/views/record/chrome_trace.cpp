@@ -9,6 +9,9 @@ namespace {
 
 // A task's row must have a number that no thread has.
 constexpr std::uint32_t kFirstTaskRow = 1U << 22;  // behind the last tid
+// Perfetto drops what begins deeper, and then takes its end for the end of
+// another call of that name (SliceTracker::kMaxDepth).
+constexpr std::size_t kMostOpenCalls = 512;
 
 std::uint32_t chrome_tid(const ProfiledThread& thread, std::uint32_t index) {
   return thread.task > 0 ? kFirstTaskRow + index
@@ -97,8 +100,9 @@ std::string write_chrome_trace(const RecordedProfile& recorded) {
       if (run->first > end) {
         chrome.go_to({}, recorded.seconds(end), events);
       }
-      chrome.go_to(profile.path(run->node), recorded.seconds(run->first),
-                   events);
+      auto path = profile.path(run->node);
+      path.resize(std::min(path.size(), kMostOpenCalls));
+      chrome.go_to(path, recorded.seconds(run->first), events);
       end = run->first + run->length;
     }
     chrome.go_to({}, recorded.seconds(end), events);

@@ -35,7 +35,8 @@ bool makes_sense(const AsyncioTable& table) {
   };
   return fits(table.task.node, table.task.size) &&
          fits(table.interpreter.tasks, table.interpreter.size) &&
-         fits(table.thread.tasks, table.thread.size);
+         fits(table.thread.tasks, table.thread.size) &&
+         fits(table.thread.running_loop, table.thread.size);
 }
 
 Result<AsyncioTable> read_asyncio_table(const MemoryReader& memory,
@@ -59,7 +60,8 @@ std::optional<AsyncioLists> lists_in(const MemoryReader& memory,
   }
   return AsyncioLists{static_cast<std::uint32_t>(table->task.node),
                       static_cast<std::uint32_t>(table->interpreter.tasks),
-                      static_cast<std::uint32_t>(table->thread.tasks)};
+                      static_cast<std::uint32_t>(table->thread.tasks),
+                      static_cast<std::uint32_t>(table->thread.running_loop)};
 }
 
 std::optional<AsyncioLists> told_lists(const MemoryReader& memory,
@@ -95,7 +97,15 @@ Result<AsyncioLists> find_asyncio_lists(const ObjectReader& objects,
   // A task's last field, but for the thread's id in a free-threaded one.
   const auto size = static_cast<std::uint32_t>(task.basic_size);
   return AsyncioLists{size - (at.free_threaded ? 24 : 16), at.interpreter_tasks,
-                      at.thread_tasks};
+                      at.thread_tasks, at.thread_running_loop};
+}
+
+std::uint32_t find_running_loop_field(const ObjectReader& objects,
+                                      const PythonRuntime& python,
+                                      const std::vector<Module>& modules,
+                                      const TargetFiles& files) {
+  const auto told = told_lists(objects.memory(), python, modules, files);
+  return told ? told->running_loop : objects.at().thread_running_loop;
 }
 
 }  // namespace hangdbg

@@ -18,6 +18,7 @@ struct AsyncioLists {
   std::uint32_t node_in_task = 0;    // TaskObj
   std::uint32_t in_interpreter = 0;  // PyInterpreterState
   std::uint32_t in_thread = 0;       // _PyThreadStateImpl
+  std::uint32_t running_loop = 0;    // the same
 };
 
 // Where the module does not say it: a row of ours, unless a patch release has
@@ -27,5 +28,11 @@ Result<AsyncioLists> find_asyncio_lists(const ObjectReader& objects,
                                         const Type& task,
                                         const std::vector<Module>& modules,
                                         const TargetFiles& files);
+
+// AsyncioLists::running_loop, told in the same way; kAbsent where nothing does.
+std::uint32_t find_running_loop_field(const ObjectReader& objects,
+                                      const PythonRuntime& python,
+                                      const std::vector<Module>& modules,
+                                      const TargetFiles& files);
 
 }  // namespace hangdbg

@@ -156,6 +156,10 @@ struct ObjectLayout {
   // Heads of lists of asyncio's tasks; from 3.14.
   std::uint32_t interpreter_tasks = kAbsent;  // PyInterpreterState
   std::uint32_t thread_tasks = kAbsent;       // _PyThreadStateImpl
+  // asyncio's loop that runs in a thread: from 3.13 a field of
+  // _PyThreadStateImpl, before that in the dict of PyThreadState.
+  std::uint32_t thread_running_loop = kAbsent;
+  std::uint32_t thread_dict = kAbsent;
 };
 
 // None outside 3.6 to 3.15. `checked`: of builds that check themselves, as far

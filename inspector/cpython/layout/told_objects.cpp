@@ -113,6 +113,7 @@ Result<ObjectLayout> with_told_offsets(const MemoryReader& memory,
   if (at.interpreter_modules != row.interpreter_modules) {
     at.interpreter_tasks = ObjectLayout::kAbsent;
     at.thread_tasks = ObjectLayout::kAbsent;
+    at.thread_running_loop = ObjectLayout::kAbsent;
   }
 
   at.frame_values = told.at(groups->frame, 4);

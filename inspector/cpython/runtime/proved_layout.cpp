@@ -67,6 +67,7 @@ ObjectLayout objects_of(const Proof& proof) {
   at.interpreter_gc = kAbsent;
   at.interpreter_tasks = kAbsent;
   at.thread_tasks = kAbsent;
+  at.thread_running_loop = kAbsent;
   at.thread_exception = kAbsent;
   return at;
 }

@@ -13,10 +13,12 @@ import xml.etree.ElementTree
 
 import pytest
 
+import hangs
 import interpreters
 from harness import Target, hangdbg, in_targets, outcome, start_hangdbg, track, until
 from interpreters import FREE_THREADED, variant
 from test_namespaces import needs_root
+from versions import PLAIN
 from working import Working
 
 CHAINS = {"left": {"left_leaf", "left_middle", "spend_left"},
@@ -159,7 +161,10 @@ def plain(run):
 def test_tasks_have_those_outside_that_wait_for_them(edge_python, tmp_path):
     """Each stack is a task's own, below those that wait for it, or its thread's as it is; and never a
     mixture."""
-    target = Working(edge_python, target="tasks.py")
+    has_tasks_with_those_outside(Working(edge_python, target="tasks.py"), tmp_path)
+
+
+def has_tasks_with_those_outside(target, tmp_path):
     found = set()
 
     def seen():
@@ -167,10 +172,10 @@ def test_tasks_have_those_outside_that_wait_for_them(edge_python, tmp_path):
         done = hangdbg("record", target.pid, "-d", "1", "--tasks", "--max-overhead", "100", "-o", path)
         assert done.rc == 0, done
         for run in map(json.loads, path.read_text().splitlines()[1:]):
-            functions = plain(run)
+            functions = without_wrapper(plain(run))
             tasks = [name for name in functions if name in ("left", "right", "short", "waits")]
             assert len(tasks) <= 1, functions
-            if "_run_once" in functions:
+            if {"_run_once", "run_in_c", "run"} & set(functions):
                 assert not {"main", "gathers", "starts"} & set(functions) or tasks == [], functions
             elif tasks:
                 (task,) = tasks
@@ -184,8 +189,10 @@ def test_tasks_have_those_outside_that_wait_for_them(edge_python, tmp_path):
 
 
 def test_tasks_that_wait(edge_python, tmp_path):
-    target = Working(edge_python, "waits", target="tasks.py")
+    has_tasks_that_wait(Working(edge_python, "waits", target="tasks.py"), tmp_path)
 
+
+def has_tasks_that_wait(target, tmp_path):
     def record(*flags):
         path = tmp_path / "stacks.jsonl"
         done = hangdbg("record", target.pid, "-d", "1", "--tasks", "-o", path, *flags)
@@ -195,11 +202,56 @@ def test_tasks_that_wait(edge_python, tmp_path):
     assert not any("waits" in plain(run) for run in record()[1])
     head, runs = record("--idle")
     tasks = [run for run in runs if "waits" in plain(run)]
-    assert {tuple(plain(run)) for run in tasks} == {("main", "gathers", "waits", "wait")}, runs
+    assert {tuple(without_wrapper(plain(run))) for run in tasks} == {("main", "gathers", "waits", "wait")}, runs
     assert len({run["thread"] for run in tasks}) == 2  # a row each
     done = hangdbg("record", target.pid, "-d", "1", "--tasks", "-i", "-t", "-o", "-", "-f", "raw")
-    assert re.search(r";task[^;]*;main \(", done.out), done
+    assert re.search(r";task[^;]*;(wrapper [^;]*;)?main \(", done.out), done
     target.finish()
+
+
+def without_wrapper(functions):
+    """uvloop.run() has a coroutine of its own around the program's."""
+    return functions[functions[:1] == ["wrapper"]:]
+
+
+def of_uvloop(how, *args):
+    return [pytest.param(it.path, how, *args, id="%s-%s" % (it.minor, how))
+            for it in interpreters.newest_of_each_minor(PLAIN) if it.minor != "3.7"]
+
+
+@pytest.mark.parametrize("path, how", of_uvloop("uvloop") + of_uvloop("uvloop.run")[-1:])
+def test_tasks_of_a_loop_in_c(path, how, tmp_path):
+    """uvloop: no frame of Python's shows the loop; the interpreter says which one runs in a thread."""
+    env = {"PYTHONPATH": hangs.folder_with("uvloop", path, "uvloop")}
+    has_tasks_with_those_outside(Working(path, how, target="tasks.py", env=env), tmp_path)
+
+
+@pytest.mark.parametrize("path, how", of_uvloop("uvloop") + of_uvloop("uvloop.run"))
+def test_tasks_that_wait_of_a_loop_in_c(path, how, tmp_path):
+    env = {"PYTHONPATH": hangs.folder_with("uvloop", path, "uvloop")}
+    has_tasks_that_wait(Working(path, "waits", how, target="tasks.py", env=env), tmp_path)
+
+
+def blocked_in_a_callback(target, tmp_path):
+    """What a loop has called is shown, and not the tasks that wait for the loop."""
+    def seen():
+        path = tmp_path / "stacks.jsonl"
+        done = hangdbg("record", target.pid, "-d", "0.5", "--tasks", "--idle", "-o", path)
+        assert done.rc == 0, done
+        stacks = [plain(run) for run in map(json.loads, path.read_text().splitlines()[1:])]
+        return {"sleeps", "waits"} & set(sum(stacks, [])) == {"sleeps"}
+    until("the callback is seen", seen)
+    target.process.kill()
+
+
+def test_a_callback_that_sleeps(edge_python, tmp_path):
+    blocked_in_a_callback(Working(edge_python, "waits", "blocks", target="tasks.py"), tmp_path)
+
+
+@pytest.mark.parametrize("path, how", of_uvloop("uvloop")[-1:])
+def test_a_callback_that_sleeps_in_a_loop_in_c(path, how, tmp_path):
+    env = {"PYTHONPATH": hangs.folder_with("uvloop", path, "uvloop")}
+    blocked_in_a_callback(Working(path, "waits", "blocks", how, target="tasks.py", env=env), tmp_path)
 
 
 # ---- C functions
@@ -235,9 +287,56 @@ def test_c_functions_of_a_thread_that_sleeps(newest_python, tmp_path):
     target.finish()
 
 
-def test_native_usage():
-    for other in ("--wait", "--tasks"):
-        hangdbg("record", "-n", other, os.getpid()).assert_refused(2, other)
+def test_c_functions_and_the_reason(edge_python, tmp_path):
+    """Of a thread that waits for a lock: the reason is below what it has called, for the whole sleep."""
+    target = Working(edge_python, target="waits.py")
+
+    def seen():
+        path = tmp_path / "stacks.jsonl"
+        done = hangdbg("record", target.pid, "-d", "1", "-n", "--wait", "-o", path)
+        assert done.rc == 0, done
+        wants = [run for run in map(json.loads, path.read_text().splitlines()[1:]) if "want" in plain(run)]
+        reasons = {run.get("wait", "").partition(",")[0] for run in wants}
+        return (reasons == {"waits for the Lock `MINE`"}
+                and all(not run["stack"][-1]["file"].endswith(".py") for run in wants))
+    until("its stack has C functions, and the reason", seen)
+    target.finish()
+
+
+def test_c_functions_of_tasks(edge_python, tmp_path):
+    """Those that the task has called; what runs the task is left out."""
+    target = Working(edge_python, target="tasks.py")
+
+    def seen():
+        path = tmp_path / "stacks.jsonl"
+        done = hangdbg("record", target.pid, "-d", "1", "-n", "--tasks", "--max-overhead", "100", "-o", path)
+        assert done.rc == 0, done
+        natives = False
+        for run in map(json.loads, path.read_text().splitlines()[1:]):
+            functions = plain(run)
+            if functions[:2] == ["main", "gathers"]:
+                assert functions[2] in ("left", "right", "starts", "waits"), functions
+                assert "_run_once" not in functions, functions
+                natives |= functions[2] == "left" and not run["stack"][-1]["file"].endswith(".py")
+        return natives
+    until("a task has called a C function", seen)
+    target.finish()
+
+
+def test_c_functions_beside_tasks_that_wait(newest_python, tmp_path):
+    target = Working(newest_python, "waits", target="tasks.py")
+
+    def seen():
+        path = tmp_path / "stacks.jsonl"
+        done = hangdbg("record", target.pid, "-d", "1", "-n", "--tasks", "--idle", "--wait", "-o", path)
+        assert done.rc == 0, done
+        runs = list(map(json.loads, path.read_text().splitlines()[1:]))
+        tasks = {tuple(plain(run)) for run in runs if "waits" in plain(run)}
+        ends = [run for run in runs if "end" in plain(run)]  # the thread that reads a line
+        return (tasks == {("main", "gathers", "waits", "wait")}
+                and any("pipe:[" in run.get("wait", "") and run["stack"][-1]["function"] != "end" for run in ends))
+    until("both are seen", seen)
+    target.finish()
 
 
 def test_threads_and_children_come_and_go(newest_python, tmp_path):
@@ -342,6 +441,68 @@ def test_a_high_cost_lowers_the_rate(newest_python):
     found = done.json()
     assert found["lowest_rate"] < 5000 or found["put_off"] > 0, done
     assert found["stopped_share"] < 0.005 + LAST_STOP / found["lasted_s"], done
+
+
+DEEP = """
+import sys, time
+def deep(left):
+    return deep(left - 1) if left else work()
+def work():
+    end = time.thread_time() + 0.1
+    while time.thread_time() < end: pass
+def shallow():
+    work()
+sys.setrecursionlimit(5000)
+for _ in range(10):
+    deep(700)
+    shallow()
+"""
+
+
+def slices_by_perfetto(events):
+    """[(stack of names, ns)] of each slice itself, as Perfetto's importer makes them: events in the order of
+    their whole nanoseconds, those of one moment as they are in the file; no more than 512 are open in a
+    thread; an end is that of the innermost open one with its name."""
+    rows, found = {}, []
+    for event in sorted(events, key=lambda event: round(event["ts"] * 1000)):
+        ns = round(event["ts"] * 1000)
+        assert ns >= 0 and 0 <= event["pid"] < 2 ** 32 and 0 <= event["tid"] < 2 ** 32, event
+        row = rows.setdefault((event["pid"], event["tid"]), [])
+        if row:
+            found.append((tuple(name for name, _ in row), ns - row[-1][1]))
+            row[-1][1] = ns
+        if event["ph"] == "B":
+            assert len(row) < 512, "it would be dropped"
+            row.append([event["name"], ns])
+        else:
+            assert row and row[-1][0] == event["name"], (event, row)
+            row.pop()
+            if row:
+                row[-1][1] = ns
+    assert not any(rows.values()), "never ended"
+    return [(stack, ns) for stack, ns in found if ns > 1]  # between two calls there is one of their caller's
+
+
+def test_a_chrome_trace_by_the_rules_of_perfetto(newest_python, tmp_path):
+    path, other = tmp_path / "a.json", tmp_path / "a.jsonl"
+    for way in (path, other):
+        done = hangdbg("record", "-r", "200", "--max-overhead", "100", "-F", "-o", way, "--", newest_python, "-c", DEEP)
+        assert done.rc == 0, done
+    text = path.read_text()
+    # In this order: what comes after a key that it does not know is not read.
+    assert re.match(r'\{"displayTimeUnit":"ms","otherData":\{[^{}]*\},"traceEvents":\[', text), text[:200]
+    events = json.loads(text)["traceEvents"]
+    names = [event for event in events if event["ph"] == "M"]
+    assert {event["name"] for event in names} == {"process_name", "thread_name"}
+    assert all(event["args"]["name"] for event in names)
+    slices = slices_by_perfetto([event for event in events if event["ph"] in "BE"])
+    assert max(len(stack) for stack, _ in slices) == 512
+    deep = sum(ns for stack, ns in slices if any("deep (" in name for name in stack))
+    shallow = sum(ns for stack, ns in slices if any("shallow (" in name for name in stack))
+    _, *runs = map(json.loads, other.read_text().splitlines())
+    share = sum(run["samples"] for run in runs if "deep" in plain(run)) / sum(
+        run["samples"] for run in runs if {"deep", "shallow"} & set(plain(run)))
+    assert deep / (deep + shallow) == pytest.approx(share, abs=0.15), (deep, shallow, share)
 
 
 def ranks_env(job):

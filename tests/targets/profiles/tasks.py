@@ -1,7 +1,9 @@
 """asyncio's tasks at work: each has its part of a thread's time, and its own chain of waiters. Says
 "ready", works until a line comes on stdin, and prints how much time each has taken.
 
-  tasks.py [waits]        waits: no task works, and the loop sleeps
+  tasks.py [waits] [blocks] [uvloop | uvloop.run]
+      waits: no task works, and the loop sleeps; blocks: a callback of the loop does
+      uvloop: by a loop that is written in C, which is called by us, or by uvloop.run()
 """
 
 import asyncio
@@ -54,6 +56,15 @@ async def gathers(over, *functions):
     await asyncio.gather(*(function(over) for function in functions))
 
 
+def sleeps():
+    time.sleep(3600)
+
+
+def run_in_c(loop):
+    asyncio.set_event_loop(loop)
+    loop.run_until_complete(main())
+
+
 async def main():
     over = asyncio.Event()
     loop = asyncio.get_event_loop()
@@ -62,11 +73,20 @@ async def main():
         sys.stdin.readline()
         loop.call_soon_threadsafe(over.set)
     threading.Thread(target=end).start()
+    if "blocks" in sys.argv:
+        loop.call_later(0.2, sleeps)
     print("ready", flush=True)
     await asyncio.ensure_future(
         gathers(over, waits, waits) if "waits" in sys.argv else gathers(over, left, right, starts, waits))
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    if "uvloop" in sys.argv:
+        import uvloop
+        run_in_c(uvloop.new_event_loop())
+    elif "uvloop.run" in sys.argv:
+        import uvloop
+        uvloop.run(main())
+    else:
+        asyncio.run(main())
     print(json.dumps(SPENT), flush=True)

@@ -31,6 +31,7 @@ TEST(ToldObjects, AreAsTheRowWhereItIsOfThatRelease) {
   EXPECT_EQ(told->interpreter_modules, row.interpreter_modules);
   EXPECT_EQ(told->interpreter_tasks, row.interpreter_tasks);
   EXPECT_EQ(told->thread_tasks, row.thread_tasks);
+  EXPECT_EQ(told->thread_running_loop, row.thread_running_loop);
   EXPECT_EQ(told->interpreter_sys_dict, 7568);
 }
 
@@ -45,6 +46,7 @@ TEST(ToldObjects, ComeFromTheTableWhereAPatchReleaseMovedThem) {
   // Fields in no table, behind those that have moved.
   EXPECT_EQ(told->interpreter_tasks, ObjectLayout::kAbsent);
   EXPECT_EQ(told->thread_tasks, ObjectLayout::kAbsent);
+  EXPECT_EQ(told->thread_running_loop, ObjectLayout::kAbsent);
 }
 
 TEST(ToldObjects, DoNotFitARowThatHasOthers) {
