@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,8 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kBetweenLines = std::chrono::milliseconds(50);
+constexpr timespec kBetweenHearings = {0, 50'000'000};
+constexpr auto kOneHearing = std::chrono::milliseconds(1);
 constexpr std::array<std::string_view, 4> kLeave = {"q", "quit", "exit",
                                                     "detach"};
 // They take the lines that follow for themselves.
@@ -73,36 +76,22 @@ Result<int> PromptOnNodes::run() {
 // The nodes are heard meanwhile: else they would end by themselves.
 PromptOnNodes::Came PromptOnNodes::read(std::string& line) {
   flush_output(stdout);
-  const LineEditor::Prompt shown = prompt();
-  std::atomic<bool> read = false;
-  const Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  std::thread hearing([&] {
-    while (!read && heard_) {
-      heard_ = hear_(Deadline::in(kBetweenLines));
-      if (!heard_) {
-        const std::uint64_t one = 1;
-        (void)!::write(wake.get(), &one, sizeof(one));
-      }
-    }
-  });
-  const Came came = editor_ ? read_typed(line, shown, wake.get())
-                            : read_piped(line, wake.get());
-  read = true;
-  hearing.join();
-  // Ctrl-C at the prompt drops the line.
-  if (!heard_ && heard_.error().id == ErrorId::Interrupted && editor_) {
-    heard_ = Status();
-    return Came::Nothing;
-  }
-  return came;
+  return editor_ ? read_typed(line) : read_piped(line);
 }
 
-PromptOnNodes::Came PromptOnNodes::read_typed(std::string& line,
-                                              const LineEditor::Prompt& shown,
-                                              int wake) {
-  editor_->watch(wake);
-  const auto came = editor_->read([&shown] { return shown; },
+// What they say stands above the line that is typed.
+PromptOnNodes::Came PromptOnNodes::read_typed(std::string& line) {
+  const Fd tick(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  const itimerspec often{kBetweenHearings, kBetweenHearings};
+  ::timerfd_settime(tick.get(), 0, &often, nullptr);
+  editor_->watch(tick.get(), [&] {
+    std::uint64_t times = 0;
+    (void)!::read(tick.get(), &times, sizeof(times));
+    return hear_while_typing();
+  });
+  const auto came = editor_->read([this] { return prompt(); },
                                   Palette(common_.colour, stdout), line);
+  ranks_.set_before_showing({});
   switch (came) {
     case LineEditor::Came::Line:
       return Came::Line;
@@ -115,10 +104,36 @@ PromptOnNodes::Came PromptOnNodes::read_typed(std::string& line,
   return Came::End;
 }
 
-PromptOnNodes::Came PromptOnNodes::read_piped(std::string& line, int wake) {
+// Ctrl-C drops the line.
+std::optional<LineEditor::Came> PromptOnNodes::hear_while_typing() {
+  ranks_.set_before_showing([this] { editor_->make_room(); });
+  heard_ = hear_(Deadline::in(kOneHearing));
+  if (heard_) {
+    return std::nullopt;
+  }
+  if (heard_.error().id == ErrorId::Interrupted) {
+    heard_ = Status();
+    return LineEditor::Came::Interrupt;
+  }
+  return LineEditor::Came::Event;
+}
+
+PromptOnNodes::Came PromptOnNodes::read_piped(std::string& line) {
+  std::atomic<bool> read = false;
+  const Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  std::thread hearing([&] {
+    while (!read && heard_) {
+      heard_ = hear_(Deadline::in(kBetweenLines));
+      if (!heard_) {
+        const std::uint64_t one = 1;
+        (void)!::write(wake.get(), &one, sizeof(one));
+      }
+    }
+  });
   std::setvbuf(stdin, nullptr, _IONBF,
                0);  // what was read cannot be waited for
-  std::array<pollfd, 2> fds = {{{STDIN_FILENO, POLLIN, 0}, {wake, POLLIN, 0}}};
+  std::array<pollfd, 2> fds = {
+      {{STDIN_FILENO, POLLIN, 0}, {wake.get(), POLLIN, 0}}};
   ::poll(fds.data(), fds.size(), -1);
   char* buffer = nullptr;
   std::size_t capacity = 0;
@@ -127,6 +142,8 @@ PromptOnNodes::Came PromptOnNodes::read_piped(std::string& line, int wake) {
   line.assign(buffer != nullptr && length > 0 ? buffer : "",
               static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
   std::free(buffer);
+  read = true;
+  hearing.join();
   return length < 0 ? Came::End : Came::Line;
 }
 

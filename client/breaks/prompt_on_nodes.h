@@ -2,7 +2,7 @@
 // rank that it is about, and is run there by the prompt that every hangdbg has;
 // which rank that is, is known here.
 //
-// Threads: one; a second one hears the nodes while a line is read.
+// Threads: one; a second one hears the nodes while a line is read from a pipe.
 #pragma once
 
 #include <functional>
@@ -38,9 +38,9 @@ class PromptOnNodes {
  private:
   enum class Came { Line, Nothing, End };
   Came read(std::string& line);
-  // Until `wake` can be read.
-  Came read_typed(std::string& line, const LineEditor::Prompt& shown, int wake);
-  Came read_piped(std::string& line, int wake);
+  Came read_typed(std::string& line);
+  Came read_piped(std::string& line);
+  std::optional<LineEditor::Came> hear_while_typing();
   Status run_line(const std::string& line);
   Status run_in(const std::string& set, const std::string& command);
   void go_to(std::string_view argument);

@@ -119,6 +119,7 @@ void RanksOnNodes::shorten(std::chrono::milliseconds time,
   }
   shortened_ = time;
   tell({.what = "shorten", .ms = time.count()});
+  begin_showing();
   say(stderr, "{}\n",
       err_.dim(fmt::format("{}: all resume in {}", printable(why),
                            timeout_text(time))));
@@ -156,6 +157,7 @@ Status RanksOnNodes::take(RanksOfOne& node,
     for (const int rank : made.ranks) {
       ranks.add(rank);
     }
+    begin_showing();
     say(stderr, "{}\n",
         err_.dim(printable(fmt::format(
             "breakpoint at {} on rank {} of {}{}", made.place, ranks.text(8),
@@ -192,6 +194,7 @@ Status RanksOnNodes::take(RanksOfOne& node,
             less.why);
   } else if (event == "error") {
     auto said = TRY(decode<reports::ErrorEvent>(json));
+    begin_showing();
     say(stderr, "hangdbg: {}\n",
         err_.red(
             fmt::format("{}: {}", node.name, printable(said.error.message))));
@@ -208,6 +211,7 @@ void RanksOnNodes::show(const RanksOfOne& node,
   if (text.empty() || (to_stdout && events_ != nullptr)) {
     return;
   }
+  begin_showing();
   const std::string prefix =
       (to_stdout ? out_ : err_).bold(fmt::format("[{}:{}]", node.name, rank));
   std::string_view left = text;

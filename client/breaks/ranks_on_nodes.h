@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -48,6 +49,11 @@ class RanksOnNodes {
   // Those of --hold-until whose commands wait for the others.
   const RankSet& arrived() const { return arrived_; }
 
+  // Called before anything is shown.
+  void set_before_showing(std::function<void()> make_room) {
+    before_showing_ = std::move(make_room);
+  }
+
   void tell(const reports::BreakOrder& order);
   // Shows what they say. Errors: LiveNodes::hear's.
   Status hear(Deadline deadline);
@@ -71,6 +77,11 @@ class RanksOnNodes {
             int rank,
             std::FILE* stream,
             const std::string& text) const;
+  void begin_showing() const {
+    if (before_showing_) {
+      before_showing_();
+    }
+  }
   // With the node's name, for --json.
   template <class T>
   void pass_on(const RanksOfOne& node, T event) const {
@@ -83,6 +94,7 @@ class RanksOnNodes {
   LiveNodes& live_;
   BreakEvents* events_;
   Palette out_, err_;
+  std::function<void()> before_showing_;
   std::size_t commands_;
   std::vector<RanksOfOne> nodes_;
   std::set<int> standing_;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "client/prompt/argument_names.h"
 #include "client/prompt/command.h"
+#include "client/terminal/render.h"
 #include "protocol/requests/completions.h"
 #include "server/session/pdb_line.h"
 
@@ -14,6 +15,7 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(2);
+constexpr std::size_t kMostLabels = 200;
 
 bool is_continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
@@ -175,6 +177,26 @@ Completion complete(PromptState& state, std::string_view before_cursor) {
     completion.labels = std::move(labels);
   }
   return completion;
+}
+
+void list_labels(const std::vector<std::string>& labels) {
+  std::size_t width = 0;
+  for (const std::string& label : labels) {
+    width = std::max(width, label.size() + 2);
+  }
+  const std::size_t a_row = std::max<std::size_t>(
+      static_cast<std::size_t>(terminal_columns()) / width, 1);
+  const std::size_t count = std::min(labels.size(), kMostLabels);
+  for (std::size_t i = 0; i < count; ++i) {
+    say("{}{:<{}}", i % a_row == 0 ? "\n" : "", labels[i], width);
+  }
+  if (count < labels.size()) {
+    say("\n"
+        "... {} more",
+        labels.size() - count);
+  }
+  say("\n");
+  flush_output(stdout);
 }
 
 std::string common_prefix(const std::vector<std::string>& words) {

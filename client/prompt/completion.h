@@ -18,6 +18,9 @@ struct Completion {
 // where one may be. Empty if there is nothing, or no answer soon.
 Completion complete(PromptState& state, std::string_view before_cursor);
 
+// In columns, as wide as the terminal is.
+void list_labels(const std::vector<std::string>& labels);
+
 // The longest text that all the words begin with; whole characters of UTF-8.
 std::string common_prefix(const std::vector<std::string>& words);
 

@@ -22,7 +22,6 @@
 namespace hangdbg {
 namespace {
 
-constexpr std::size_t kMostListed = 200;
 constexpr timespec kBetweenPrompts = {0, 200'000'000};
 // A terminal far away gives a paste in pieces.
 constexpr int kBetweenPieces = 50;  // ms
@@ -69,6 +68,8 @@ struct LineEditor::Impl {
   bool more = false;     // of them
   std::string coloured;  // what is on the screen in colours
   int watched = -1;
+  std::function<std::optional<Came>()> handle;
+  bool made_room = false;  // and the line is to be shown anew
   bool event = false;
 
   static Impl& of(EditLine* editor) {
@@ -83,6 +84,8 @@ struct LineEditor::Impl {
   bool renew_prompt();
   // What is typed, once more in colours, where it is in one row.
   void show_colours();
+  // What is watched can be read: whether the line goes on all the same.
+  bool goes_on();
   // Whether the line that has come was idly awaited.
   void look_for_more(bool was_idle);
   static int read_character(EditLine* editor, wchar_t* character);
@@ -160,8 +163,29 @@ void LineEditor::set_completer(Completer completer) {
   impl_->completer = std::move(completer);
 }
 
-void LineEditor::watch(int fd) {
+void LineEditor::watch(int fd, std::function<std::optional<Came>()> handle) {
   impl_->watched = fd;
+  impl_->handle = std::move(handle);
+}
+
+void LineEditor::make_room() {
+  if (!std::exchange(impl_->made_room, true)) {
+    say("\r\x1b[J");
+    flush_output(stdout);
+  }
+}
+
+bool LineEditor::Impl::goes_on() {
+  made_room = false;
+  const auto ends = handle ? handle() : std::optional(Came::Event);
+  interrupted = ends == Came::Interrupt;
+  event = ends == Came::Event;
+  if (!ends && made_room) {
+    coloured.clear();
+    renew_prompt();
+    ::el_set(editor, EL_REFRESH);
+  }
+  return !ends;
 }
 
 LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
@@ -191,13 +215,9 @@ LineEditor::Came LineEditor::read(const std::function<Prompt()>& prompt,
     say("^C\n");
     return Came::Interrupt;
   }
-  if (impl_->event) {
+  if (impl_->event || text == nullptr || length <= 0) {
     say("\n");
-    return Came::Event;
-  }
-  if (text == nullptr || length <= 0) {
-    say("\n");
-    return Came::End;
+    return impl_->event ? Came::Event : Came::End;
   }
   line.assign(text, static_cast<std::size_t>(length));
   line.erase(line.find_last_not_of("\r\n") + 1);
@@ -291,7 +311,9 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
       continue;
     }
     if (ready[1].revents != 0) {
-      of(editor).event = true;
+      if (of(editor).goes_on()) {
+        continue;
+      }
       break;
     }
     char byte = 0;
@@ -368,23 +390,7 @@ unsigned char LineEditor::Impl::on_tab(EditLine* editor, int) {
   if (found.labels.empty()) {
     return CC_REFRESH_BEEP;
   }
-  std::size_t width = 0;
-  for (const std::string& label : found.labels) {
-    width = std::max(width, label.size() + 2);
-  }
-  const std::size_t a_row = std::max<std::size_t>(
-      static_cast<std::size_t>(terminal_columns()) / width, 1);
-  const std::size_t count = std::min(found.labels.size(), kMostListed);
-  for (std::size_t i = 0; i < count; ++i) {
-    say("{}{:<{}}", i % a_row == 0 ? "\n" : "", found.labels[i], width);
-  }
-  if (count < found.labels.size()) {
-    say("\n"
-        "... {} more",
-        found.labels.size() - count);
-  }
-  say("\n");
-  flush_output(stdout);
+  list_labels(found.labels);
   return CC_REDISPLAY;
 }
 

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,8 +33,12 @@ class LineEditor {
 
   void set_completer(Completer completer);
 
-  // read() comes back with Event as soon as this descriptor is readable.
-  void watch(int fd);
+  // read() comes back with Event as soon as this descriptor is readable; with
+  // what `handle` says, if that is given, and goes on with the line if it says
+  // nothing.
+  void watch(int fd, std::function<std::optional<Came>()> handle = {});
+  // For `handle`, before it prints: then the line is shown anew below that.
+  void make_room();
 
   // The line comes without its end, and is in the history from now on. A prompt
   // that may change is asked for again and again, and shown when it has.

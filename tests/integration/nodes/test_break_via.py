@@ -1,10 +1,13 @@
 """break --via: ranks of several hosts stop, and the job survives it, whoever dies meanwhile."""
 
+import fcntl
 import json
 import re
 import shutil
 import signal
+import struct
 import subprocess
+import termios
 
 import pytest
 
@@ -13,6 +16,7 @@ import torches
 from harness import PROGRAM, hangdbg, in_targets, start_hangdbg, until
 from slurm_hosts import SlurmOfHosts
 from sshd_hosts import Nodes
+from terminal import Terminal
 from torch_job import IMPORT, LINE, PLACE, TORCHES
 
 TIMEOUT = 60  # seconds: of the process group, and for all to meet (four imports of torch)
@@ -202,6 +206,53 @@ def test_a_prompt_in_ranks_of_two_hosts(make_job):
     asking.stdin.write("rank 7\nq\n")
     out, err = asking.communicate()
     assert asking.returncode == 0 and "rank 7 is on none of these nodes" in err, (out, err)
+    job.is_as_before()
+
+
+def test_a_prompt_in_ranks_of_two_hosts_at_a_terminal(make_job, monkeypatch):
+    job = make_job("n1", "n2")
+    monkeypatch.setenv("PATH", job.nodes.path)
+    one = Terminal(None, command=("break", PLACE, "--hold-until", "all", "--for", "120", "--timeout", "60",
+                                  *job.via), size=(30, 100))
+    prompt = r"^\(hangdbg r(\d) n\d HELD\) $"
+    try:
+        here = int(one.expect(prompt, IMPORT).group(1))
+        there = 1 - here
+        one.type("p rnk\x1b[D\x1b[Da\r")  # two to the left
+        one.expect(r"^\[n%d:%d\] %d$" % (here + 1, here, here))
+        one.expect(prompt)
+        one.type("\x1b[A + 40\r")  # the line before, longer
+        one.expect(r"^\[n%d:%d\] %d$" % (here + 1, here, here + 40))
+        one.expect(prompt)
+        one.type("p 'dropped'\x03")
+        one.expect(r"\^C")
+        one.expect(prompt)
+        one.type("rank %d\r" % there)
+        one.expect(r"^rank %d on n%d$" % (there, there + 1))
+        one.expect(prompt)
+        one.type("ranks all p __import__('time').sleep(1000)\r")
+        one.expect(r"sleep.*\n")
+        one.type("\x03")  # ends it on both
+        one.expect(prompt)
+        one.type("ranks all p 'of', rank\r")
+        one.expect(r"^\[n1:0\] \('of', 0\)$")
+        one.expect(prompt)
+        fcntl.ioctl(one.master, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 70, 0, 0))
+        one.type("p 'a' * 60, 'end'\x1b[D\x1b[D\x1b[D\x1b[DTHE\r")
+        one.expect(r"'THEend'\)")
+        one.expect(prompt)
+        # Both resume and come back while a line is typed: it is shown anew, and is what was typed.
+        one.type("ranks all c\rp 'wh")
+        one.expect(r"^\[n[12]:[01]\] > (.*\n)+?\[n[12]:[01]\] > ")
+        one.expect(r"p 'wh$")
+        one.type("ole'\r")
+        one.expect(r"^\[n%d:%d\] 'whole'$" % (there + 1, there))
+        one.expect(prompt)
+        one.type("q\r")
+        assert one.wait() == 0, one.text
+        assert termios.tcgetattr(one.master) == one.modes
+    finally:
+        one.close()
     job.is_as_before()
 
 
