@@ -39,6 +39,8 @@ constexpr std::array kRows = {
     Row{ErrorId::SeccompUnknown, "seccomp-unknown", 4},
     Row{ErrorId::SeccompForbids, "seccomp-forbids", 4},
     Row{ErrorId::CallsDispatched, "calls-dispatched", 4},
+    Row{ErrorId::Emulated, "emulated", 4},
+    Row{ErrorId::Instrumented, "instrumented", 4},
     Row{ErrorId::KernelTooOld, "kernel-too-old", 4},
     Row{ErrorId::NotInitialized, "not-initialized", 4},
     Row{ErrorId::Finalizing, "finalizing", 4},

@@ -44,6 +44,8 @@ enum class ErrorId {
   SeccompUnknown,
   SeccompForbids,
   CallsDispatched,  // by syscall user dispatch
+  Emulated,         // by valgrind, QEMU ...
+  Instrumented,     // by a sanitizer that keeps accounts of threads
   KernelTooOld,
   NotInitialized,
   Finalizing,

@@ -97,6 +97,9 @@ HdRegion without(HdRegion region, const AllowedCalls& allowed) {
   if (!allowed.drop) {
     region.forbidden |= HD_FORBIDS_DROP;
   }
+  if (!allowed.clock) {
+    region.forbidden |= HD_FORBIDS_CLOCK;
+  }
   return region;
 }
 

@@ -14,6 +14,7 @@
 #include "injector/checks/seccomp.h"
 #include "injector/checks/thread_choice.h"
 #include "injector/injection_lock.h"
+#include "injector/stops.h"
 #include "injector/stub/signal_masks.h"
 #include "inspector/cpython/runtime/gil.h"
 #include "tracee/proc/proc_tasks.h"
@@ -119,15 +120,14 @@ Status send(const Blocked& blocked,
   }
   const Address sigreturn = TRY(find_sigreturn(target.memory, *libc));
 
-  auto allowed = TRY(calls_known_unread(target.pid, tid, target.libc));
+  TRY(calls_known_unread(target.pid, tid, target.libc,
+                         CallsFor::SuspendedThread));
   auto thread = TRY(TracedThread::seize(tid));
   TRY(thread.interrupt(deadline.capped(kStopTimeout)));
   checkpoint("hold-stopped");
-  if (!allowed) {
-    allowed = TRY(read_allowed_calls(target.pid, thread, target.libc));
-  }
-  if (!allowed->hold) {
-    return refuse(tid, "kept from it by its seccomp filter");
+  if (const Status may = check_stop(target, thread); !may) {
+    return refuse(tid,
+                  "kept from it by its seccomp filter: " + may.error().message);
   }
   Interrupted interrupted;
   interrupted.registers = TRY(thread.registers());

@@ -7,12 +7,14 @@
 #include <csignal>
 #include <map>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "base/checkpoint.h"
 #include "base/log.h"
 #include "injector/agent_finder.h"
 #include "injector/agent_image.h"
+#include "injector/checks/new_threads.h"
 #include "injector/checks/thread_choice.h"
 #include "injector/injection_lock.h"
 #include "injector/stub/borrowed_thread.h"
@@ -65,6 +67,7 @@ Result<Address> start_agent_on(const AttachTarget& target,
                                Deadline deadline,
                                Steps& steps);
 bool worth_another_try(const Error& error);
+bool is_seccomps(const Error& error);
 std::map<int, TaskSyscall> all_at_rest(int pid, double for_s);
 
 }  // namespace
@@ -85,10 +88,20 @@ Result<Injection> inject(int pid,
 Result<AllowedCalls> ask_filter(const AttachTarget& target, Deadline deadline) {
   Result<AllowedCalls> answer =
       fail(ErrorId::NoSafeThread, "no thread of the target can be asked");
+  std::set<int> forbidding;
   for (const int tid : TRY(candidate_threads(target))) {
-    if (const auto known =
-            TRY(calls_known_unread(target.pid, tid, target.libc))) {
-      return *known;
+    const int filters = count_filters(target.pid, tid);
+    if (forbidding.contains(filters) || waits_for_supervisor(target.pid, tid)) {
+      continue;
+    }
+    const auto known = calls_known_unread(target.pid, tid, target.libc);
+    if (known && *known) {
+      return **known;
+    }
+    if (!known) {
+      answer = std::unexpected(known.error());
+      forbidding.insert(filters);
+      continue;
     }
     WaitKeeper wait(target.pid, tid);
     answer = run_as_tracer([&]() -> Result<AllowedCalls> {
@@ -100,7 +113,9 @@ Result<AllowedCalls> ask_filter(const AttachTarget& target, Deadline deadline) {
       return allowed;
     });
     wait.note();
-    if (answer || !worth_another_try(answer.error())) {
+    if (!answer && is_seccomps(answer.error())) {
+      forbidding.insert(filters);
+    } else if (answer || !worth_another_try(answer.error())) {
       break;
     }
   }
@@ -156,6 +171,10 @@ Result<Address> start_agent(const AttachTarget& target,
   }
   NativeUnwinder unwinder(target.memory, target.modules);
   std::optional<Error> last;
+  // What is a thread's own, and no reason to wait. Filters are only ever added:
+  // who has as many as one that is forbidden our calls is not stopped for them.
+  std::optional<Error> lasting;
+  std::set<int> forbidding;
   constexpr double kWhile = 1;  // seconds
   const auto at_rest = all_at_rest(target.pid, 0);
   const Deadline while_over = all_at_rest(target.pid, kWhile).empty()
@@ -172,9 +191,17 @@ Result<Address> start_agent(const AttachTarget& target,
                               "read it out of process",
                               target.pid));
     }
-    std::optional<Error> dispatched;
     bool is_only_reason = true;
     for (const int tid : TRY(candidate_threads(target))) {
+      if (const Status starts = check_starts_threads(target.pid, tid);
+          !starts) {
+        lasting = starts.error();
+        continue;
+      }
+      if (!forbidding.empty() &&
+          forbidding.contains(count_filters(target.pid, tid))) {
+        continue;
+      }
       if (const Status worth = worth_stopping(target, tid, unwinder, deadline);
           !worth) {
         if (worth.error().id == ErrorId::NoSafeThread && !deadline.expired()) {
@@ -196,8 +223,12 @@ Result<Address> start_agent(const AttachTarget& target,
         return region;
       }
       log::info(log::Area::Injector, "{}", region.error().text());
-      if (region.error().id == ErrorId::CallsDispatched) {
-        dispatched = region.error();
+      if (is_seccomps(region.error())) {
+        forbidding.insert(count_filters(target.pid, tid));
+      }
+      if (is_seccomps(region.error()) ||
+          region.error().id == ErrorId::CallsDispatched) {
+        lasting = region.error();
         continue;
       }
       is_only_reason = false;
@@ -215,8 +246,8 @@ Result<Address> start_agent(const AttachTarget& target,
     if (ends_before(target.pid, Deadline::in({}))) {
       return fail(ErrorId::TargetDied, "the target has ended");
     }
-    if (dispatched && is_only_reason) {
-      return std::unexpected(*std::move(dispatched));
+    if (lasting && is_only_reason) {
+      return std::unexpected(*std::move(lasting));
     }
     if (deadline.expired()) {
       return fail(
@@ -296,6 +327,11 @@ std::map<int, TaskSyscall> all_at_rest(int pid, double for_s) {
     calls[tid] = wait->call;
   }
   return calls;
+}
+
+bool is_seccomps(const Error& error) {
+  return error.id == ErrorId::SeccompForbids ||
+         error.id == ErrorId::SeccompUnknown;
 }
 
 bool worth_another_try(const Error& error) {

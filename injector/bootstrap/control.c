@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 
 #include "injector/bootstrap/bootstrap.h"
 #include "injector/bootstrap/syscalls_x86_64.h"
@@ -104,6 +105,11 @@ static struct HdState* set_up(uint64_t base) {
    * setuid(2) and its like would hang the program. */
   hd_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&region->libc_signals, 0,
              sizeof region->libc_signals, 0, 0);
+  /* The libc reads the CPU's clock, which would fault if the stub's thread has
+   * asked for that. */
+  if (!(region->forbidden & HD_FORBIDS_CLOCK)) {
+    hd_syscall(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0, 0);
+  }
   hd_name_thread(HD_EXECUTOR_THREAD_NAME);
   state->region = region;
   state->base = base;

@@ -221,7 +221,8 @@ enum HdForbidden {
   HD_FORBIDS_YIELD = 2,
   HD_FORBIDS_READ_SELF = 4, /* process_vm_readv */
   HD_FORBIDS_OPEN = 8,
-  HD_FORBIDS_DROP = 16, /* madvise */
+  HD_FORBIDS_DROP = 16,  /* madvise */
+  HD_FORBIDS_CLOCK = 32, /* prctl(PR_SET_TSC) */
 };
 
 struct HdRegion {

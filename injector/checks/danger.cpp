@@ -149,6 +149,26 @@ auto finder(const MemoryReader& memory, const ElfImage& image) {
   return [&](const char* name) { return image.find(memory, name); };
 }
 
+// In these a thread that their own pthread_create has not made faults at its
+// first call of libc. AddressSanitizer's and LeakSanitizer's do not mind.
+Status check_sanitizer(const MemoryReader& memory, const ElfImage& image) {
+  static constexpr std::array kSanitizers = {
+      std::pair{"__tsan_init", "ThreadSanitizer"},
+      std::pair{"__msan_init", "MemorySanitizer"},
+  };
+  for (const auto& [symbol, name] : kSanitizers) {
+    if (image.find(memory, symbol)) {
+      return fail(ErrorId::Instrumented,
+                  fmt::format("{} is in it, and would end it for a thread that "
+                              "it has not seen begin",
+                              name),
+                  "hangdbg dump PID and hangdbg peek PID read it out of "
+                  "process");
+    }
+  }
+  return {};
+}
+
 StackVerdict unsafe(std::string reason) {
   return {false, std::move(reason)};
 }
@@ -184,10 +204,12 @@ Result<DangerousCode> DangerousCode::find(const MemoryReader& live,
         code.add_text(*image, "in the loader");
       }
       loader = *std::move(image);
+      code.loader_modules_.push_back(i);
     }
   }
   if (!loader && python.file_symbols) {
     code.static_ = true;
+    code.loader_modules_.push_back(python.module);
     code.musl_ = !python.find(memory, "__libc_init_first");
     code.add_libc(python.module, [&](const char* name) {
       return python.find_symbol(memory, name);
@@ -204,7 +226,11 @@ Result<DangerousCode> DangerousCode::find(const MemoryReader& live,
 
   for (const std::size_t i : ahead_of_libc(memory, modules, *loader)) {
     const auto image = ElfImage::read(memory, modules[i].base);
-    if (!image || !image->find(memory, "malloc")) {
+    if (!image) {
+      continue;
+    }
+    TRY(check_sanitizer(memory, *image));
+    if (!image->find(memory, "malloc")) {
       continue;
     }
     // An interpreter that has an allocator linked in must not be dangerous as

@@ -40,7 +40,8 @@ struct StackVerdict {
 
 class DangerousCode {
  public:
-  // Errors: NoSafeThread when no libc or loader can be found.
+  // Errors: NoSafeThread when no libc or loader can be found; Instrumented
+  // where something ahead of libc has to see each thread begin.
   static Result<DangerousCode> find(const MemoryReader& memory,
                                     const std::vector<Module>& modules,
                                     const PythonRuntime& python);
@@ -68,6 +69,10 @@ class DangerousCode {
   std::size_t pthread_module() const { return pthread_module_; }
   Address pthread_create() const { return pthread_create_; }
   bool is_musl() const { return musl_; }
+  // Most often one. A static program is its own.
+  std::span<const std::size_t> loader_modules() const {
+    return loader_modules_;
+  }
 
   // Program, interpreter, libc and loader are one module: a static program.
   bool is_static() const { return static_; }
@@ -100,6 +105,7 @@ class DangerousCode {
   std::vector<AddressRange> condition_waits_;
   std::vector<AddressRange> plain_waits_;
   std::vector<std::size_t> libc_modules_;
+  std::vector<std::size_t> loader_modules_;
   std::size_t python_module_ = 0;
   std::size_t pthread_module_ = 0;
   Address pthread_create_;

@@ -5,11 +5,13 @@
 #include <thread>
 
 #include "base/deadline.h"
+#include "injector/checks/emulation.h"
 #include "injector/checks/real_time.h"
 #include "injector/checks/room.h"
 #include "tracee/access/permission.h"
 #include "tracee/access/process_state.h"
 #include "tracee/memory/cached_memory.h"
+#include "tracee/proc/proc_tasks.h"
 
 namespace hangdbg {
 namespace {
@@ -18,6 +20,7 @@ constexpr auto kDiskPatience = std::chrono::milliseconds(500);
 constexpr auto kDiskLook = std::chrono::milliseconds(5);
 
 Status check_is_process(int pid, const ProcStatus& status);
+Status check_any_filter(int pid, Libc libc);
 
 }  // namespace
 
@@ -25,6 +28,7 @@ Result<std::unique_ptr<AttachTarget>> preflight(int pid) {
   TRY(check_reachable(pid));
   auto status = TRY(read_status(pid));
   TRY(check_permission(pid, status));
+  TRY(check_own_memory(pid, status));
   const LiveMemory memory(pid);
   const CachedMemory cached(memory);
   auto process = TRY(open_process(pid, &cached));
@@ -72,15 +76,19 @@ Result<std::unique_ptr<AttachTarget>> preflight(int pid) {
     return std::unexpected(std::move(room).error());
   }
   auto taken_cpus = TRY(check_cpus(pid));
-  auto danger = TRY(DangerousCode::find(cached, process.modules, python));
-  auto api = find_target_api(cached, process.modules, python, danger);
+  auto danger = DangerousCode::find(cached, process.modules, python);
+  if (!danger) {
+    return std::unexpected(name_process(pid, std::move(danger).error()));
+  }
+  TRY(check_not_emulated(pid, process.modules, *danger));
+  auto api = find_target_api(cached, process.modules, python, *danger);
   if (!api) {
     return std::unexpected(name_process(pid, std::move(api).error()));
   }
-  const Libc libc = libc_of(danger, process.modules);
-  TRY(calls_known_unread(pid, pid, libc));
+  const Libc libc = libc_of(*danger, process.modules);
+  TRY(check_any_filter(pid, libc));
   return std::make_unique<AttachTarget>(
-      AttachTarget{std::move(process), std::move(status), std::move(danger),
+      AttachTarget{std::move(process), std::move(status), *std::move(danger),
                    *api, libc, std::move(taken_cpus)});
 }
 
@@ -119,6 +127,20 @@ Status check_is_process(int pid, const ProcStatus& status) {
               fmt::format("{} is a thread of process {}", pid, status.tgid),
               fmt::format("name the process: hangdbg attach {} --thread {}",
                           status.tgid, pid));
+}
+
+// One thread whose filter is known, or may be read, will do.
+Status check_any_filter(int pid, Libc libc) {
+  const auto of_main = calls_known_unread(pid, pid, libc);
+  if (of_main) {
+    return {};
+  }
+  for (const int tid : TRY(list_tasks(pid))) {
+    if (tid != pid && calls_known_unread(pid, tid, libc)) {
+      return {};
+    }
+  }
+  return std::unexpected(of_main.error());
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ std::unexpected<Error> with_hint(int pid, Error error) {
 
 Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
                                                        int tid,
-                                                       Libc libc) {
+                                                       Libc libc,
+                                                       CallsFor what) {
   const auto theirs = TRY(read_task_status(pid, tid));
   if (theirs.seccomp == SECCOMP_MODE_DISABLED) {
     return AllowedCalls{};
@@ -88,7 +89,7 @@ Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
     if (!may_restart(tried_calls())) {
       return with_hint(pid, cannot_restart(tid).error());
     }
-    auto allowed = judge_calls(tried_calls(), libc);
+    auto allowed = judge_calls(tried_calls(), libc, what);
     if (!allowed) {
       return with_hint(pid, std::move(allowed).error());
     }
@@ -108,7 +109,8 @@ Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
 
 Result<AllowedCalls> read_allowed_calls(int pid,
                                         TracedThread& thread,
-                                        Libc libc) {
+                                        Libc libc,
+                                        CallsFor what) {
   const auto filters = thread.seccomp_filters();
   // One that cannot be read (it is no classic BPF, or the kernel has no
   // CONFIG_CHECKPOINT_RESTORE) is as bad as one without an end.
@@ -132,11 +134,18 @@ Result<AllowedCalls> read_allowed_calls(int pid,
                            {},
                            filters.error().errno_value});
   }
-  const auto allowed = judge_calls(verdicts, libc);
+  const auto allowed = judge_calls(verdicts, libc, what);
   if (!allowed) {
     return with_hint(pid, allowed.error());
   }
   return *allowed;
+}
+
+int count_filters(int pid, int tid) {
+  const auto status = read_task_status(pid, tid);
+  return !status || status->seccomp == SECCOMP_MODE_DISABLED
+             ? 0
+             : status->seccomp_filters.value_or(1);
 }
 
 Libc libc_of(const DangerousCode& danger, const std::vector<Module>& modules) {

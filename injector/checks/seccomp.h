@@ -24,16 +24,22 @@ namespace hangdbg {
 
 // What is known with nothing stopped; nothing if the filter must be read first.
 // Errors: SeccompUnknown, SeccompForbids.
-Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
-                                                       int tid,
-                                                       Libc libc);
+Result<std::optional<AllowedCalls>> calls_known_unread(
+    int pid,
+    int tid,
+    Libc libc,
+    CallsFor what = CallsFor::OwnThreads);
 
 // The stopped thread's filter, read. Where it forbids restart_syscall and the
 // thread's call would need that, the call is made anew instead, and the thread
 // is refused. Errors: SeccompForbids, SeccompUnknown.
 Result<AllowedCalls> read_allowed_calls(int pid,
                                         TracedThread& thread,
-                                        Libc libc);
+                                        Libc libc,
+                                        CallsFor what = CallsFor::OwnThreads);
+
+// How many filters the thread has; where the kernel does not say, 1 for all.
+int count_filters(int pid, int tid);
 
 // By the library that pthread_create is in.
 Libc libc_of(const DangerousCode& danger, const std::vector<Module>& modules);

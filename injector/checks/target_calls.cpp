@@ -136,6 +136,11 @@ const TargetCall kCalls[] = {
            kBootstrap,
            0,
            {kAny, kAny, just(MADV_DONTNEED)}),
+    chosen(&AllowedCalls::clock,
+           HANGDBG_CALL(prctl),
+           kBootstrap,
+           0,
+           {just(PR_SET_TSC), just(PR_TSC_ENABLE)}),
 
     // That a handler can return is nothing that can be tried, or forbidden.
     chosen(&AllowedCalls::hold, HANGDBG_CALL(rt_sigpending), kBootstrap, 0),
@@ -213,6 +218,9 @@ std::string how_forbidden(const CallVerdict& verdict) {
   if (verdict.outcome == CallOutcome::Kills) {
     return "would kill the process";
   }
+  if (verdict.outcome == CallOutcome::Asks) {
+    return "waits for a supervisor that may never answer";
+  }
   return verdict.errno_value == 0
              ? "fails"
              : fmt::format("fails ({})", std::strerror(verdict.errno_value));
@@ -272,13 +280,15 @@ std::vector<CallVerdict> judge_filters(std::span<const FilterProgram> filters) {
 }
 
 Result<AllowedCalls> judge_calls(std::span<const CallVerdict> verdicts,
-                                 Libc libc) {
+                                 Libc libc,
+                                 CallsFor what) {
   AllowedCalls allowed;
   CallVerdict clone3;
   for (std::size_t i = 0; i < std::size(kCalls); i++) {
     const TargetCall& call = kCalls[i];
     const CallVerdict& verdict = verdicts[i];
-    if (!concerns(call, libc)) {
+    if (!concerns(call, libc) ||
+        (what == CallsFor::SuspendedThread && call.maker != kBootstrap)) {
       continue;
     }
     switch (call.need) {
@@ -288,7 +298,7 @@ Result<AllowedCalls> judge_calls(std::span<const CallVerdict> verdicts,
         }
         break;
       case Need::Survival:
-        if (verdict.outcome == CallOutcome::Kills) {
+        if (verdict.outcome >= CallOutcome::Asks) {
           return forbidden(call, verdict);
         }
         break;

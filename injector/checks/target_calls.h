@@ -27,6 +27,7 @@ struct AllowedCalls {
   bool restart = true;      // restart_syscall, as the kernel restarts a call
   bool open = true;         // else none of 0, 1 and 2 may be closed
   bool drop = true;         // else what was read of our pages stays in memory
+  bool clock = true;        // else a thread has the CPU's as its parent had it
   bool hold = true;         // a thread of the program's runs our code for long
 
   bool operator==(const AllowedCalls&) const = default;
@@ -63,10 +64,15 @@ std::span<const TargetCall> target_calls();
 // there, the others make clone.
 enum class Libc { Glibc, GlibcBefore234, Musl, Unknown };
 
+// What is to be done: start a thread and all that it does, or only what a
+// thread of the program's runs of ours while it is suspended.
+enum class CallsFor { OwnThreads, SuspendedThread };
+
 // `verdicts` are on target_calls(), one each. Errors: SeccompForbids, naming
 // the call that we cannot do without.
 Result<AllowedCalls> judge_calls(std::span<const CallVerdict> verdicts,
-                                 Libc libc);
+                                 Libc libc,
+                                 CallsFor what = CallsFor::OwnThreads);
 
 // The verdicts of filters that we could read.
 std::vector<CallVerdict> judge_filters(std::span<const FilterProgram> filters);

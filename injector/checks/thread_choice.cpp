@@ -82,6 +82,12 @@ Status worth_stopping(const AttachTarget& target,
   if (call.running || call.number < 0) {
     return {};
   }
+  if (waits_for_supervisor(target.pid, tid)) {
+    return fail(ErrorId::NoSafeThread,
+                fmt::format("thread {}: it waits for the answer of a seccomp "
+                            "supervisor, who would be asked again",
+                            tid));
+  }
   // The kernel shows these two registers of a sleeping thread, and they are
   // all that unwinding from a system call needs.
   Registers registers;
@@ -118,6 +124,11 @@ Status check_safe(const AttachTarget& target,
   }
   return judge(target, thread.tid(), registers, unwinder, deadline,
                stack_needed);
+}
+
+bool waits_for_supervisor(int pid, int tid) {
+  const auto where = read_task_wchan(pid, tid);
+  return where && where->starts_with("seccomp_do_user_notification");
 }
 
 bool may_be_inside(const AttachTarget& target, int tid, AddressRange code) {

@@ -40,6 +40,11 @@ Status check_safe(const AttachTarget& target,
                   Deadline deadline,
                   std::uint64_t stack_needed = StubStack::kNeeded);
 
+// Whether the thread waits for the answer of a seccomp supervisor. At a stop
+// the kernel drops that question, and asks anew (seccomp_unotify(2)); what was
+// done for the first one is done.
+bool waits_for_supervisor(int pid, int tid);
+
 // Whether the thread may be in that code, or return to it: it is out only if it
 // is seen asleep outside of it, with no return address into it on its stack,
 // such as callees and signal handlers have.

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "injector/stub/signal_masks.h"
 #include "tracee/access/process_state.h"
+#include "tracee/proc/signals.h"
 
 namespace hangdbg {
 namespace {
@@ -72,6 +73,9 @@ Result<BorrowedThread> BorrowedThread::borrow(const AttachTarget& target,
   TRY(write_proc_mem(proc_mem, stack.state, bytes_of(state)));
   auto code_cave = TRY(
       CodeCave::write(target, proc_mem, thread.tid(), stub_bytes(parameters)));
+  // By this a signal's handler that runs in the stub is told (inside_stub).
+  TRY(write_proc_mem(proc_mem, stack.sp - sizeof(Address),
+                     bytes_of(code_cave.stub())));
   checkpoint("stub-written");
   BorrowedThread borrowed(target, thread, registers, std::move(extended), mask,
                           std::move(code_cave), stack, wait);
@@ -177,7 +181,8 @@ Status BorrowedThread::enter() {
       stub_registers(registers_, slack_.stub(), stack_.sp)));
   entered_ = true;
   checkpoint("switched");
-  TRY(thread_->set_signal_mask(all_but_faults()));
+  TRY(thread_->set_signal_mask(all_but_faults() &
+                               ~setuid_signal(target_->danger.is_musl())));
   checkpoint("masked");
   TRY(beat());
   TRY(thread_->resume());
@@ -246,7 +251,8 @@ Status BorrowedThread::pass_on_events() {
                 fmt::format("signal {} in the injected code", signal));
   }
   disturbed_ = false;
-  if (signal == SIGSTOP) {  // its SIGCONT may come any moment
+  // The SIGCONT may come any moment; and who calls setuid waits for the answer.
+  if (signal == SIGSTOP || may_be_libcs(signal)) {
     return thread_->resume(signal);
   }
   // Its handler would run here, and the interrupted call would not hear of it.
@@ -355,12 +361,15 @@ Result<bool> BorrowedThread::still_inside() const {
 // the thread list taken for ever. Only one that has waited for a lock all the
 // time may be: that lock is the borrowed thread's own, and never comes.
 Result<bool> BorrowedThread::must_finish_first() const {
-  if (!entered_ || !told_to_go_ || !TRY(still_inside())) {
+  if (!entered_ || !TRY(still_inside())) {
     return false;
   }
   const auto now = TRY(thread_->registers());
   if (in_stub_itself(now, slack_.stub())) {
     return false;
+  }
+  if (!told_to_go_) {
+    return true;  // it handles the libc's signal
   }
   const bool waits = now.in_syscall() && now.syscall_number() == SYS_futex;
   return !waits || Deadline::Clock::now() - *told_to_go_ < kThreadStart;

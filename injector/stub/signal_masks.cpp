@@ -21,4 +21,8 @@ std::uint64_t libc_signals(bool musl) {
   return std::uint64_t{musl ? 7u : 3u} << (32 - 1);
 }
 
+std::uint64_t setuid_signal(bool musl) {
+  return std::uint64_t{1} << ((musl ? 34 : 33) - 1);
+}
+
 }  // namespace hangdbg

@@ -14,4 +14,9 @@ std::uint64_t all_but_faults();
 // waits until each has answered: setuid(2) and its like would hang the program.
 std::uint64_t libc_signals(bool musl);
 
+// The one among them that setuid(2) and its like wait for, with the lock that
+// starting a thread takes: a thread that has it blocked, and starts one, and
+// one that calls setuid wait for each other.
+std::uint64_t setuid_signal(bool musl);
+
 }  // namespace hangdbg

@@ -12,6 +12,7 @@
 #include "agent/agent_source.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "injector/stops.h"
 #include "protocol/requests/just_my_code.h"
 #include "protocol/requests/load.h"
 #include "server/coroutines/co_try.h"
@@ -217,6 +218,8 @@ auto AgentSession::need_stepping(Deadline deadline) -> Awaitable<void> {
                    "threads stop in the main interpreter only",
                    "hangdbg attach --thread main");
   }
+  CO_CHECK(co_await result_on(
+      looks_, [this, deadline] { return check_stops(*target_, deadline); }));
   const bool monitors = target_->python.version.at_least(12);
   for (const char* const part :
        {"engine", "stops", "stepping", monitors ? "monitoring" : "tracing"}) {

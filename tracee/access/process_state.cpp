@@ -1,6 +1,7 @@
 #include "tracee/access/process_state.h"
 
 #include <fmt/core.h>
+#include <linux/kcmp.h>
 #include <linux/sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -142,6 +143,19 @@ Status check_state(int pid, const ProcStatus& status) {
     }
   }
   return {};
+}
+
+// Where comparing is forbidden (kcmp(2) fails), it has its own.
+Status check_own_memory(int pid, const ProcStatus& status) {
+  if (status.ppid == 0 ||
+      ::syscall(SYS_kcmp, status.ppid, pid, KCMP_VM, 0, 0) != 0) {
+    return {};
+  }
+  return fail(ErrorId::InVfork,
+              fmt::format("process {} runs in the memory of its parent {} "
+                          "(vfork), until it runs a program or exits",
+                          pid, status.ppid),
+              fmt::format("hangdbg attach {}", status.ppid));
 }
 
 Status check_tracer(int pid, const ProcStatus& status) {

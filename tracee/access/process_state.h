@@ -10,6 +10,10 @@ namespace hangdbg {
 // Errors: Zombie, Stopped, DiskSleep, InVfork, InExec, KernelThread.
 Status check_state(int pid, const ProcStatus& status);
 
+// Errors: InVfork, of the child: what is started in it runs in its parent's
+// memory, and ends when the child runs a program.
+Status check_own_memory(int pid, const ProcStatus& status);
+
 // Errors: TracedAlready.
 Status check_tracer(int pid, const ProcStatus& status);
 

@@ -7,6 +7,13 @@
 
 namespace hangdbg {
 
+// Of the libc's own use, and never a program's (32 to 33 in glibc, to 34 in
+// musl): by these it reaches its threads, and waits until each has answered.
+// 34 is a program's in glibc.
+constexpr bool may_be_libcs(int signal) {
+  return signal >= 32 && signal <= 34;
+}
+
 // "SIGTERM"; "SIGRTMIN+2"; "signal 99".
 std::string signal_name(int number);
 

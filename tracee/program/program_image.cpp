@@ -13,20 +13,30 @@
 
 namespace hangdbg {
 
-// The kernel has told the program where its headers are (getauxval(3)); linkers
-// put them right behind the file's.
-Result<ElfImage> read_program_image(int pid, const MemoryReader& memory) {
+Result<StartedImages> read_started_images(int pid) {
   const std::string text = TRY(read_proc_record(pid, "auxv"));
+  StartedImages images;
   std::array<std::uint64_t, 2> entry{};
   for (std::size_t at = 0; at + sizeof(entry) <= text.size();
        at += sizeof(entry)) {
     std::memcpy(entry.data(), text.data() + at, sizeof(entry));
     if (entry[0] == AT_PHDR) {
-      return ElfImage::read(memory, Address{entry[1] - sizeof(Elf64_Ehdr)});
+      images.program_headers = Address{entry[1]};
+    } else if (entry[0] == AT_BASE) {
+      images.loader = Address{entry[1]};
     }
   }
-  return fail(ErrorId::Unreadable,
-              fmt::format("process {} has no program headers", pid));
+  return images;
+}
+
+// Linkers put its headers right behind the file's.
+Result<ElfImage> read_program_image(int pid, const MemoryReader& memory) {
+  const auto started = TRY(read_started_images(pid));
+  if (!started.program_headers) {
+    return fail(ErrorId::Unreadable,
+                fmt::format("process {} has no program headers", pid));
+  }
+  return ElfImage::read(memory, started.program_headers - sizeof(Elf64_Ehdr));
 }
 
 }  // namespace hangdbg

@@ -9,6 +9,14 @@
 
 namespace hangdbg {
 
+// Where the kernel has put what it has started (getauxval(3)); 0: nothing.
+struct StartedImages {
+  Address program_headers;
+  Address loader;  // its interpreter, in ELF's words: ld.so
+};
+// Errors: those of read_proc_file.
+Result<StartedImages> read_started_images(int pid);
+
 // `memory` is that process's. May wait for as long as it is in D state. Errors:
 // those of read_proc_file and ElfImage::read; Unreadable, also where the linker
 // has put the program's headers not behind the file's.

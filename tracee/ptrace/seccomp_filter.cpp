@@ -71,6 +71,8 @@ CallVerdict verdict_of(Word returned) {
       // The kernel's bound (MAX_ERRNO).
       return {CallOutcome::Fails, static_cast<int>(std::min<std::uint32_t>(
                                       *returned & SECCOMP_RET_DATA, 4095))};
+    case SECCOMP_RET_USER_NOTIF:
+      return {CallOutcome::Asks, 0};
     case SECCOMP_RET_TRACE:  // we trace, and do not ask for such events
       return {CallOutcome::Fails, ENOSYS};
     default:

@@ -21,7 +21,8 @@ namespace hangdbg {
 enum class CallOutcome {
   Allowed,
   Fails,  // with an errno; nothing else happens
-  Kills,  // or raises SIGSYS, or asks a supervisor that may never answer
+  Asks,   // a supervisor that may never answer
+  Kills,  // or raises SIGSYS
 };
 
 struct CallVerdict {

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "tracee/proc/proc_status.h"
+#include "tracee/proc/signals.h"
 #include "tracee/ptrace/ptrace_call.h"
 
 namespace hangdbg {
@@ -186,8 +187,8 @@ Result<siginfo_t> TracedThread::signal_info() const {
 // process can send such a one (sigaction(2)); of SIGTRAP there are other kinds.
 // Nor may a SIGSTOP, which would come after the SIGCONT that takes it back.
 Result<bool> TracedThread::may_wait(int signal) const {
-  return signal == SIGTRAP ||
-         (signal != SIGSTOP && TRY(signal_info()).si_code <= 0);
+  return signal == SIGTRAP || (signal != SIGSTOP && !may_be_libcs(signal) &&
+                               TRY(signal_info()).si_code <= 0);
 }
 
 Status TracedThread::set_signal_mask(std::uint64_t mask) {

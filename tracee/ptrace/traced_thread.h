@@ -37,9 +37,9 @@ class TracedThread {
 
   // PTRACE_INTERRUPT, then waits for the stop; signals that arrive first are
   // passed on. If there is a `later`, those that a process has sent are put
-  // there, and only SIGSTOP and the CPU's are passed on. Errors: TimedOut (the
-  // stop may still come), TargetDied, Stopped (a group stop: the thread is
-  // stopped and can be detached).
+  // there, and only SIGSTOP, the CPU's and the libc's own are passed on.
+  // Errors: TimedOut (the stop may still come), TargetDied, Stopped (a group
+  // stop: the thread is stopped and can be detached).
   Status interrupt(Deadline deadline, std::vector<int>* later = nullptr);
 
   // Waits on for the stop that `interrupt` has asked for.

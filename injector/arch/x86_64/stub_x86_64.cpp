@@ -92,7 +92,9 @@ bool inside_stub(const Registers& now,
                  Address stub_sp,
                  std::uint64_t word_below_stub_sp) {
   // A function that the stub called has its return address right below the
-  // stub's stack pointer; on its way out the stub puts its flags there.
+  // stub's stack pointer, where at first the injector puts one, for a signal's
+  // handler, which leaves that place alone; on its way out the stub puts its
+  // flags there.
   return in_stub_itself(now, stub) ||
          (now.sp() < stub_sp &&
           is_stub_code(Address{word_below_stub_sp}, stub));

@@ -21,7 +21,7 @@ import test_given_up
 import test_hold
 import test_junk
 import test_step
-from harness import PROGRAM, evaluate, hangdbg, outcome, place, start, start_hangdbg
+from harness import PROGRAM, evaluate, hangdbg, outcome, place, start, start_hangdbg, until
 from stress import run_to_end
 from test_hold import ask, commands
 
@@ -202,6 +202,7 @@ def test_as_otherwise(function, arguments, only, python, library, tmp_path, monk
     for module in list(sys.modules.values()):
         if getattr(module, "start", None) is start and module is not sanitized:
             monkeypatch.setattr(module, "start", start_sanitized)
+    monkeypatch.setattr(test_free_threaded, "assert_gone", assert_gone)
     fixtures = {
         "pipe": lambda: test_given_up.Pipe(tmp_path),
         "tmp_path": lambda: tmp_path,
@@ -215,6 +216,12 @@ def test_as_otherwise(function, arguments, only, python, library, tmp_path, monk
             agent.end()
             agent.target.finish()
         assert not agent.reports()
+
+
+def assert_gone(target, fds):
+    """As test_free_threaded has it, but for the host's own session, which was there before."""
+    until("nothing of the clients'", lambda: processes.fds(target.pid) == fds
+          and len(processes.debugger_threads(target.pid)) == len(["control", "executor"]))
 
 
 # ---- faults are found

@@ -11,6 +11,7 @@ object, and the host that takes the place of the injector's stub.
 """
 
 import concurrent.futures
+import functools
 import os
 import shutil
 import socket
@@ -44,6 +45,13 @@ def runtime():
     if not os.path.isabs(found):
         pytest.skip("gcc has no libasan")
     return os.path.realpath(found)
+
+
+@functools.lru_cache(maxsize=None)
+def is_loadable(python):
+    """Not where Python brings a C library that is older than the sanitizer's."""
+    return subprocess.run([python, "-S", "-c", ""], stderr=subprocess.DEVNULL, env=dict(
+        os.environ, LD_PRELOAD=runtime(), ASAN_OPTIONS="detect_leaks=0")).returncode == 0
 
 
 def build(folder, beside=None, fault=None):
@@ -85,6 +93,8 @@ class SanitizedAgent:
     """A target of tests/targets, in which that agent is once it is started."""
 
     def __init__(self, name, python, library, folder, *args, env=None):
+        if not is_loadable(python):
+            pytest.skip("the sanitizer is for a newer C library than this Python's")
         self.folder = folder
         options = "exitcode=%d" % REPORTED
         self.target = start(name, python, *args, env={

@@ -36,7 +36,7 @@ def kinds_of(name):
         del sys.path[0]
     return [name for name, thing in vars(module).items()
             if isinstance(thing, types.FunctionType) and thing.__code__.co_flags & 0x20
-            ] + list(getattr(module, "IN_THREAD", ()))
+            ] + list(getattr(module, "IN_THREAD", ())) + list(getattr(module, "KINDS", ()))
 
 
 class Counting(Target):

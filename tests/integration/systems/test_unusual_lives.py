@@ -179,8 +179,10 @@ def again():
         os._exit(7)
     os.execv(sys.executable, [sys.executable, "-S", "-c", os.environ["CODE"], *sys.argv[1:3],
                               str(turn + 1)])
-again()
 """
+
+# The kernel ends all other threads, and gives the one that does it main's number.
+BECOMING = {"main": "again()", "a thread": "threading.Thread(target=again).start()"}
 
 
 class Becoming(Counting):
@@ -188,11 +190,13 @@ class Becoming(Counting):
         self.noise = ""
 
 
+@pytest.mark.parametrize("who", BECOMING)
 @oldest
-def test_it_becomes_another_program_all_the_time(python, tmp_path):
+def test_it_becomes_another_program_all_the_time(python, who, tmp_path):
     """Each time it is asked there is an answer, or one line that says what came between."""
-    target = Becoming(tmp_path, "", python, env={"CODE": BECOMES}, command=[
-        python, "-S", "-c", BECOMES, "-", tmp_path / "words", "0"])
+    code = BECOMES + BECOMING[who]
+    target = Becoming(tmp_path, "", python, env={"CODE": code}, command=[
+        python, "-S", "-c", code, "-", tmp_path / "words", "0"])
     for _ in range(12):
         done = hangdbg("eval", target.pid, "answer + 1")
         if done.rc == 0:

@@ -6,6 +6,8 @@
 A rule is an action, or [mask, action]: that action if the call's first argument
 has none of the mask's bits. Numbers: arch/x86/entry/syscalls/syscall_64.tbl.
 
+NOTIFY asks a supervisor, and there is none that answers.
+
 A Python without ctypes needs $SECCOMP_LIBRARY, made of seccomp_on_load.c.
 """
 
@@ -26,15 +28,18 @@ except ImportError:
 ALLOW = 0x7FFF0000
 ERRNO = 0x00050000  # | errno
 KILL = 0x80000000
+NOTIFY = 0x7FC00000
 
 NUMBERS = {
-    "mprotect": 10, "sched_yield": 24, "socket": 41, "shutdown": 48,
-    "socketpair": 53, "clone": 56, "prctl": 157, "restart_syscall": 219,
+    "fstat": 5, "poll": 7, "mprotect": 10, "sched_yield": 24, "socket": 41, "sendto": 44,
+    "shutdown": 48, "socketpair": 53, "clone": 56, "getppid": 110, "rt_sigtimedwait": 128,
+    "prctl": 157, "restart_syscall": 219,
     "pipe2": 293, "perf_event_open": 298, "process_vm_readv": 310, "memfd_create": 319,
     "pidfd_open": 434, "clone3": 435, "pidfd_getfd": 438,
 }
 
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+SECCOMP, SECCOMP_SET_MODE_FILTER, NEW_LISTENER = 317, 1, 1 << 3
 AUDIT_ARCH_X86_64 = 0xC000003E
 LOAD, AND, EQUAL, RETURN = 0x20, 0x54, 0x15, 0x06  # linux/bpf_common.h
 
@@ -64,10 +69,14 @@ def install(spec):
         struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(code))
     )
     libc = ctypes.CDLL(None, use_errno=True)
-    for arguments in ((PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
-                      (PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0)):
-        if libc.prctl(*arguments) != 0:
-            raise OSError(ctypes.get_errno(), "prctl(%d)" % arguments[0])
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "no new privileges")
+    # Without a listener such a call fails at once.
+    done = (libc.syscall(SECCOMP, SECCOMP_SET_MODE_FILTER, NEW_LISTENER, header)
+            if NOTIFY in spec["rules"].values()
+            else libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0))
+    if done < 0:
+        raise OSError(ctypes.get_errno(), "the filter")
 
 
 def install_by_library(code):

@@ -1,8 +1,8 @@
 """Counts, in its main thread and in another, as an odd program: unusual.py FILE KIND
 
 KIND is a function of unusual_system.py (what it has asked the kernel for), of
-unusual_threads.py (what its threads do besides) or of unusual_python.py (what it has
-done to its own Python), or "plain". FILE holds three words: it goes on until the first
+unusual_threads.py (what its threads do besides), of unusual_kernel.py (what one of its threads
+has asked the kernel for) or of unusual_python.py (what it has done to its own Python), or "plain". FILE holds three words: it goes on until the first
 is set, and the others count its rounds. What it has computed meanwhile is computed
 again at the end, and what the kind has seen is told there.
 """
@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 
+import unusual_kernel
 import unusual_python
 import unusual_system
 import unusual_threads
@@ -46,6 +47,7 @@ def right(place):
 
 def count_beside():
     unusual_threads.prepare(kind)
+    unusual_kernel.prepare(kind, "beside")
     ids.append(native_id())
     started.set()
     count(words, BESIDE)
@@ -69,9 +71,11 @@ thread = threading.Thread(target=count_beside)
 thread.start()
 started.wait()
 begin(unusual_threads)
+counts = begin(unusual_kernel)
+unusual_kernel.prepare(kind, "main")
 line = json.dumps(ready_line("count", SLEEPS, "wait", loops=True, beside=ids[0]))
 line = line.encode() + b"\n"
-counts = begin(unusual_python) or count
+counts = begin(unusual_python) or counts or count
 write(1, line)
 answer = counts(words, MAIN)
 for way in ways[::-1]:

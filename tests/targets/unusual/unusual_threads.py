@@ -23,6 +23,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 def must(result):
     if result == -1:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
 
 
 def prepare(kind):

@@ -17,14 +17,15 @@ constexpr CallVerdict kKills{CallOutcome::Kills, 0};
 // What a filter permits that has `verdict` for this call, and allows the rest.
 Result<AllowedCalls> without(long number,
                              CallVerdict verdict,
-                             Libc libc = Libc::Glibc) {
+                             Libc libc = Libc::Glibc,
+                             CallsFor what = CallsFor::OwnThreads) {
   std::vector<CallVerdict> verdicts(target_calls().size());
   for (std::size_t i = 0; i < verdicts.size(); i++) {
     if (target_calls()[i].number == number) {
       verdicts[i] = verdict;
     }
   }
-  return judge_calls(verdicts, libc);
+  return judge_calls(verdicts, libc, what);
 }
 
 constexpr CallVerdict fails(int number) {
@@ -65,6 +66,30 @@ TEST(TargetCalls, AThreadByCloneOrByClone3) {
   EXPECT_TRUE(without(SYS_clone, kKills));
   EXPECT_FALSE(without(SYS_clone, kKills, Libc::GlibcBefore234));
   EXPECT_FALSE(without(SYS_clone, kKills, Libc::Unknown));
+}
+
+// Nothing waits for a supervisor because of us.
+TEST(TargetCalls, WhatIsAskedIsAsBadAsWhatKills) {
+  constexpr CallVerdict kAsks{CallOutcome::Asks, 0};
+  for (const long number : {SYS_futex, SYS_rseq}) {
+    const auto refused = without(number, kAsks);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("supervisor"), std::string::npos)
+        << refused.error().message;
+  }
+  const auto allowed = without(SYS_socketpair, kAsks);
+  ASSERT_TRUE(allowed) << allowed.error().text();
+  EXPECT_FALSE(allowed->sockets);
+}
+
+TEST(TargetCalls, ASuspendedThreadStartsNone) {
+  for (const long number : {SYS_clone, SYS_rseq, SYS_exit}) {
+    EXPECT_FALSE(without(number, kKills, Libc::Unknown));
+    EXPECT_TRUE(
+        without(number, kKills, Libc::Unknown, CallsFor::SuspendedThread));
+  }
+  EXPECT_FALSE(
+      without(SYS_poll, kKills, Libc::Glibc, CallsFor::SuspendedThread));
 }
 
 TEST(TargetCalls, EachLibcHasItsOwn) {

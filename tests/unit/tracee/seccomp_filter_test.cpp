@@ -66,9 +66,11 @@ TEST(SeccompFilter, ByNumber) {
 TEST(SeccompFilter, EachAction) {
   for (const unsigned kills :
        {SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_KILL_THREAD, SECCOMP_RET_TRAP,
-        SECCOMP_RET_USER_NOTIF, 0x12345678u}) {
+        0x12345678u}) {
     EXPECT_EQ(judge({{answer(kills)}}, 1), kKilled) << kills;
   }
+  EXPECT_EQ(judge({{answer(SECCOMP_RET_USER_NOTIF)}}, 1),
+            (CallVerdict{CallOutcome::Asks, 0}));
   EXPECT_EQ(judge({{answer(SECCOMP_RET_LOG)}}, 1), kAllowed);
   EXPECT_EQ(judge({{answer(SECCOMP_RET_TRACE | 7)}}, 1), fails(ENOSYS));
   EXPECT_EQ(judge({{answer(SECCOMP_RET_ERRNO | 0xffff)}}, 1), fails(4095));
