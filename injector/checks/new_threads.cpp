@@ -39,12 +39,18 @@ bool is_of_deadline_class(int tid) {
          (attributes.flags & SCHED_FLAG_RESET_ON_FORK) == 0;
 }
 
-// Threads of a process are in one PID namespace (clone(2)).
+// Threads of a process are in one PID namespace (clone(2)). One that is for
+// children, and has none yet, is no link that can be read.
 bool has_children_elsewhere(int pid, int tid) {
-  const std::string task = fmt::format("task/{}/ns/", tid);
-  const auto own = read_proc_link(pid, task + "pid");
-  const auto childrens = read_proc_link(pid, task + "pid_for_children");
-  return own && childrens && *own != *childrens;
+  constexpr const char* kForChildren = "ns/pid_for_children";
+  const std::string task = fmt::format("task/{}/", tid);
+  const auto own = read_proc_link(pid, task + "ns/pid");
+  const auto childrens = read_proc_link(pid, task + kForChildren);
+  if (own && childrens) {
+    return *own != *childrens;
+  }
+  // Kernels before 4.12 have no such link.
+  return own && read_proc_link(::getpid(), kForChildren);
 }
 
 }  // namespace

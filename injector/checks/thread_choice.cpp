@@ -11,11 +11,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 
 #include "base/log.h"
 #include "injector/arch/x86_64/stub_x86_64.h"
 #include "injector/bootstrap/shared.h"
 #include "injector/checks/real_time.h"
+#include "injector/checks/seccomp.h"
 #include "inspector/cpython/stacks/thread_names.h"
 #include "tracee/proc/proc_tasks.h"
 
@@ -45,6 +47,7 @@ bool in_restartable_sequence(const AttachTarget& target,
                              const TracedThread& thread,
                              Address pc);
 Rank rank_of(const AttachTarget& target, int tid);
+void prefer_fewer_filters(int pid, std::vector<std::pair<Rank, int>>& ranked);
 Rank rank_of_call(const AttachTarget& target, const TaskSyscall& call);
 bool is_socket(const AttachTarget& target, std::uint64_t fd);
 bool has_own_descriptors(const AttachTarget& target, int tid);
@@ -66,6 +69,7 @@ Result<std::vector<int>> candidate_threads(const AttachTarget& target) {
     }
   }
   std::ranges::stable_sort(ranked, {}, &std::pair<Rank, int>::first);
+  prefer_fewer_filters(target.pid, ranked);
   std::vector<int> tids;
   for (const auto& [rank, tid] : ranked) {
     tids.push_back(tid);
@@ -236,6 +240,24 @@ Status judge(const AttachTarget& target,
 bool has_own_descriptors(const AttachTarget& target, int tid) {
   return tid != target.pid &&
          ::syscall(SYS_kcmp, target.pid, tid, KCMP_FILES, 0, 0) > 0;
+}
+
+// Our threads have the filter of the one that is borrowed, and an expression
+// may call what that kills for. So one with fewer is better, unless its call is
+// one to be avoided.
+void prefer_fewer_filters(int pid, std::vector<std::pair<Rank, int>>& ranked) {
+  const int first = ranked.empty() ? 0 : count_filters(pid, ranked[0].second);
+  if (first == 0) {
+    return;
+  }
+  std::map<int, int> filters;
+  for (const auto& [rank, tid] : ranked) {
+    filters[tid] = rank == kAsleepAvoid
+                       ? std::max(first, count_filters(pid, tid))
+                       : count_filters(pid, tid);
+  }
+  std::ranges::stable_sort(
+      ranked, {}, [&](const auto& one) { return filters.at(one.second); });
 }
 
 Rank rank_of(const AttachTarget& target, int tid) {

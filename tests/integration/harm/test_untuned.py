@@ -30,7 +30,7 @@ REFUSED = {
     "all_threads_unanswered": ("seccomp", "clone", "supervisor"),
     "all_three_filters": ("seccomp", "clone", "would kill"),
     "all_poll_kills": ("seccomp", "poll", "would kill"),
-    "all_deadline_class": ("SCHED_DEADLINE", "starts no other thread"),
+    "all_deadline_class": ("SCHED_DEADLINE", "start no other thread"),
     "all_children_elsewhere": ("PID namespace", "unshare(CLONE_NEWPID)"),
 }
 TELL = {
@@ -161,7 +161,10 @@ def test_threads_that_must_not_stop(kind, python, tmp_path):
     for commands in (["b " + STOPS], ["b count"], ["hold"]):
         words = [word for command in commands for word in ("-c", command)]
         done = hangdbg("attach", target.pid, "--thread", beside, *words)
-        assert "thread %d has a seccomp filter of its own" % beside in done.out + done.err, done
+        said = ["thread %d has a seccomp filter of its own" % beside]
+        if commands == ["hold"]:  # it runs now and then, which may be seen before
+            said.append("thread %d cannot be held" % beside)
+        assert any(text in done.out + done.err for text in said), done
         assert_goes_on(target)
     assert_asked(target)
     assert target.end() == {}
@@ -186,7 +189,6 @@ def test_threads_that_may_stop(kind, python, tmp_path):
 # ---- all questions to all of them
 
 Asked = collections.namedtuple("Asked", "words rcs")
-COUNTED = "count"
 
 
 def questions(target):
@@ -207,7 +209,7 @@ def questions(target):
         expression("(lambda f: f(f))(lambda f: f(f))", 1),
         expression("1 / 0", 1),
         expression("raise SystemExit(3)", 1),
-        expression("__import__('threading').Thread(target=print, args=('late',)).start()", 0),
+        expression("__import__('threading').Thread(target=int).start()", 0),
         expression("setattr(__import__('sys'), 'kept', (n for n in range(3)))", 0),
         expression("next(__import__('sys').kept)", 0),
         expression("delattr(__import__('sys'), 'kept')", 0),
