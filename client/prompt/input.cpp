@@ -1,12 +1,10 @@
 // Where lines come from: a terminal, or a pipe.
 #include <fmt/core.h>
-#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +21,7 @@
 #include "client/prompt/start_file.h"
 #include "client/prompt/statement.h"
 #include "client/terminal/interrupt.h"
+#include "client/terminal/piped_lines.h"
 #include "client/terminal/render.h"
 #include "injector/checks/preflight.h"
 #include "protocol/requests/held.h"
@@ -32,7 +31,6 @@
 namespace hangdbg {
 namespace {
 
-constexpr int kBetweenLooks = 200;  // ms
 constexpr std::string_view kIndentation = " \t";
 constexpr auto kHeldPatience = std::chrono::milliseconds(500);
 
@@ -46,7 +44,6 @@ Statement::Source source_of(const LineEditor& editor,
                             std::optional<bool>& at_once_is_code);
 std::string prompt_text(PromptState& state, bool held, bool busy);
 int run_pipe(PromptState& state);
-bool await_input(PromptState& state);
 int run_terminal(PromptState& state, LineEditor& editor);
 bool has_limit(const PromptState& state);
 bool is_busy(PromptState& state);
@@ -78,18 +75,6 @@ void run_start_file(PromptState& state) {
 
 bool has_limit(const PromptState& state) {
   return state.others != nullptr && state.others->timer() != nullptr;
-}
-
-// Whether there is something to read; Ctrl-C came otherwise.
-bool await_input(PromptState& state) {
-  pollfd input = {STDIN_FILENO, POLLIN, 0};
-  while (has_limit(state)) {
-    if (const int ready = ::poll(&input, 1, kBetweenLooks); ready != 0) {
-      return ready > 0;
-    }
-    state.others->look();
-  }
-  return true;  // a read of it waits
 }
 
 // Whether this thread is held, and still inside an expression that was given
@@ -189,20 +174,20 @@ Statement::Source source_of(const LineEditor& editor,
 }
 
 int run_pipe(PromptState& state) {
-  char* buffer = nullptr;
-  std::size_t capacity = 0;
+  PipedLines lines;
   int code = 0;
   Statement statement;
-  std::setvbuf(stdin, nullptr, _IONBF,
-               0);  // what was read cannot be waited for
   while (!state.leaving && !target_is_lost(state)) {
-    const auto length =
-        await_input(state) ? ::getline(&buffer, &capacity, stdin) : -1;
-    if (length < 0) {
-      code = Interruptible::take() ? exit_code(ErrorId::Interrupted) : 0;
+    std::string line;
+    const auto came =
+        lines.read(line, has_limit(state) ? [&state] { state.others->look(); }
+                                          : std::function<void()>());
+    if (came != PipedLines::Came::Line) {
+      code = came == PipedLines::Came::Interrupt
+                 ? exit_code(ErrorId::Interrupted)
+                 : 0;
       break;
     }
-    const std::string_view line(buffer, static_cast<std::size_t>(length));
     if (state.reader && !state.reader_takes_python) {
       run_line(state, line);
     } else if (const auto whole = statement.add(line, Statement::Source::Typed,
@@ -213,7 +198,6 @@ int run_pipe(PromptState& state) {
   if (const auto rest = statement.take_rest(); rest && code == 0) {
     run_line(state, *rest);
   }
-  std::free(buffer);
   return target_is_lost(state) ? exit_code(ErrorId::ChannelClosed) : code;
 }
 
@@ -238,7 +222,6 @@ int run_terminal(PromptState& state, LineEditor& editor) {
   std::string last;
   Statement statement;
   std::optional<bool> at_once_is_code;
-  Interruptible::take();
   while (!state.leaving && !target_is_lost(state)) {
     std::string line;
     const auto came = editor.read(
@@ -257,7 +240,6 @@ int run_terminal(PromptState& state, LineEditor& editor) {
         },
         state.out, line);
     if (came == LineEditor::Came::Interrupt) {
-      Interruptible::take();
       statement.drop();
       continue;
     }

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "client/prompt/history_file.h"
+#include "client/terminal/awaited_input.h"
 #include "client/terminal/interrupt.h"
 #include "client/terminal/python_colours.h"
 #include "client/terminal/render.h"
@@ -139,6 +140,7 @@ std::unique_ptr<LineEditor> LineEditor::open() {
   ::el_source(editor, nullptr);  // ~/.editrc
 
   struct sigaction action {};
+  action.sa_flags = SA_RESTART;  // what is being written is written whole
   action.sa_handler = [](int) { resized = 1; };
   ::sigaction(SIGWINCH, &action, nullptr);
   action.sa_handler = [](int) { continued = 1; };
@@ -269,13 +271,7 @@ bool LineEditor::Impl::renew_prompt() {
 // In place of libedit's own: signals are taken here, between two keys, and
 // not in handlers; -1 ends the line.
 int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
-  sigset_t ours;
-  sigset_t before;
-  ::sigemptyset(&ours);
-  for (const int number : {SIGINT, SIGWINCH, SIGCONT}) {
-    ::sigaddset(&ours, number);
-  }
-  ::pthread_sigmask(SIG_BLOCK, &ours, &before);
+  AwaitedInput input({SIGINT, SIGWINCH, SIGCONT});
   std::mbstate_t state{};
   int result = -1;
   while (true) {
@@ -296,9 +292,8 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
     of(editor).show_colours();
     pollfd ready[] = {{STDIN_FILENO, POLLIN, 0},
                       {of(editor).watched, POLLIN, 0}};
-    const int count = ::ppoll(
-        ready, 2, of(editor).prompt.may_change ? &kBetweenPrompts : nullptr,
-        &before);
+    const int count = input.wait(
+        ready, of(editor).prompt.may_change ? &kBetweenPrompts : nullptr);
     if (count < 0) {
       continue;  // a signal
     }
@@ -317,9 +312,12 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
       break;
     }
     char byte = 0;
-    const auto got = ::read(STDIN_FILENO, &byte, 1);
-    if (got <= 0) {
-      result = static_cast<int>(got);
+    const auto got = input.read(byte);
+    if (got == AwaitedInput::Got::Nothing) {
+      continue;  // Ctrl-C has taken it away
+    }
+    if (got == AwaitedInput::Got::End) {
+      result = 0;
       break;
     }
     const std::size_t length = std::mbrtowc(character, &byte, 1, &state);
@@ -333,7 +331,6 @@ int LineEditor::Impl::read_character(EditLine* editor, wchar_t* character) {
     result = 1;
     break;
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return result;
 }
 

@@ -25,6 +25,7 @@ namespace {
 Result<bool> look_again(PromptState& state);
 Status run_command(PromptState& state, const TypedCommand& typed);
 bool is_paged(const Command& command);
+int with_interrupt(const PromptState& state, int code);
 
 }  // namespace
 
@@ -74,12 +75,7 @@ int run_line(PromptState& state, std::string_view line, bool pasted) {
       }
     }
   }
-  // It may have come when nothing ran that could end of it.
-  if (Interruptible::take() && code == 0) {
-    code = show_failure(state,
-                        {.id = ErrorId::Interrupted, .message = "interrupted"});
-  }
-  return code;
+  return with_interrupt(state, code);
 }
 
 // Code that is pasted holds no thread: "    return v + factor" is not pdb's
@@ -159,7 +155,7 @@ Status follow(PromptState& state) {
 }
 
 void run_python_line(PromptState& state, const std::string& text) {
-  finish(state, run_command(state, {"", text}));
+  with_interrupt(state, finish(state, run_command(state, {"", text})));
 }
 
 Result<bool> find_frame_again(PromptState& state) {
@@ -203,6 +199,16 @@ Status run_command(PromptState& state, const TypedCommand& typed) {
   return command->run(state, typed.argument);
 }
 
+// Ctrl-C may have come when nothing ran that could end of it, or beside another
+// failure.
+int with_interrupt(const PromptState& state, int code) {
+  const bool is_said = code == exit_code(ErrorId::Interrupted);
+  return Interruptible::take() && !is_said
+             ? show_failure(state, {.id = ErrorId::Interrupted,
+                                    .message = "interrupted"})
+             : code;
+}
+
 // What lets the thread go shows things as they come, and so does what runs
 // other commands.
 bool is_paged(const Command& command) {
@@ -213,6 +219,5 @@ bool is_paged(const Command& command) {
   return !is_in(hold_commands()) && !is_in(rank_commands());
 }
 
-// Also limits how long threads are suspended while nothing is typed.
 }  // namespace
 }  // namespace hangdbg

@@ -23,7 +23,8 @@ Interruptible::Interruptible(Session& session) : outer_(session_now) {
   session_now = &session;
   if (outer_ == nullptr) {
     struct sigaction action {};
-    action.sa_handler = on_sigint;  // without SA_RESTART: a read ends as well
+    action.sa_handler = on_sigint;
+    action.sa_flags = SA_RESTART;  // what is being written is written whole
     ::sigaction(SIGINT, &action, nullptr);
   }
   if (interrupted) {  // and not taken yet
@@ -39,10 +40,19 @@ Interruptible::~Interruptible() {
 }
 
 bool Interruptible::take() {
+  // One that comes in between would be taken here, and interrupt the next call
+  // all the same.
+  sigset_t ours;
+  sigset_t before;
+  ::sigemptyset(&ours);
+  ::sigaddset(&ours, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &ours, &before);
   if (Session* const session = session_now) {
     session->forget_interrupt();
   }
-  return interrupted.exchange(false);
+  const bool came = interrupted.exchange(false);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return came;
 }
 
 }  // namespace hangdbg

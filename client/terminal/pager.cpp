@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "client/terminal/awaited_input.h"
 #include "client/terminal/interrupt.h"
 #include "client/terminal/render.h"
 
@@ -68,17 +71,26 @@ class KeyMode {
   termios before_{};
 };
 
-// 'q' for Ctrl-C and for the end of input.
+// 'q' for Ctrl-C, also one that came while the screen was drawn, and for the
+// end of input. Without a limit, as at the prompt.
+char await_key() {
+  AwaitedInput input({SIGINT});
+  while (!Interruptible::take()) {
+    std::array<pollfd, 1> ready = {{{STDIN_FILENO, POLLIN, 0}}};
+    char key = '\0';
+    const auto got =
+        input.wait(ready) == 1 ? input.read(key) : AwaitedInput::Got::Nothing;
+    if (got != AwaitedInput::Got::Nothing) {
+      return got == AwaitedInput::Got::Byte ? key : 'q';
+    }
+  }
+  return 'q';
+}
+
 char ask_key() {
   const KeyMode mode;
   print_now(stdout, kMore);
-  char key = 'q';
-  pollfd input = {STDIN_FILENO, POLLIN, 0};
-  // Without a limit, as at the prompt; a signal ends it.
-  if (::poll(&input, 1, -1) != 1 || ::read(STDIN_FILENO, &key, 1) != 1) {
-    key = 'q';
-  }
-  Interruptible::take();
+  const char key = await_key();
   print_now(stdout, "\r\x1b[K");
   return key == '\x03' || key == '\x04' || key == 'Q' ? 'q' : key;
 }
