@@ -1,5 +1,5 @@
-# Asks about an object: hangdbg/whatis, hangdbg/source, and pretty printing for
-# evaluate. Loaded by hangdbg/load.
+# Asks about an object: hangdbg/whatis, hangdbg/source, hangdbg/cachedSource, and
+# pretty printing for evaluate. Loaded by hangdbg/load.
 
 
 def whatis(session, arguments):
@@ -25,6 +25,22 @@ def source(session, arguments):
 
     need("variables")
     return run_in_frame(session, arguments, describe)
+
+
+def cached_source(session, arguments):
+    """What linecache has of a file: nothing is read, and no loader is asked."""
+    path = field(arguments, "path", str)
+    need("safe_repr")
+    cache, typed = loaded("linecache", "cache"), loaded("linecache", "_interactive_cache")
+    entry = cache.get(path) if type(cache) is dict else None
+    # From 3.14 on what was typed at Python's own prompt. "<string>" may be any text.
+    for key, one in list(typed.items()) if type(typed) is dict and path != "<string>" else ():
+        if type(key) is tuple and key[:1] == (path,):
+            entry = one
+    lines = entry[2] if type(entry) is tuple and len(entry) == 4 else ()
+    text = "".join([line for line in lines if type(line) is str]) if (
+        type(lines) is list) else ""
+    return {"content": text[:1000000]}
 
 
 def pretty(value, width):
@@ -94,3 +110,4 @@ def _module_file(module):
 
 handlers["hangdbg/whatis"] = whatis
 handlers["hangdbg/source"] = source
+handlers["hangdbg/cachedSource"] = cached_source

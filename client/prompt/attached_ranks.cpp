@@ -16,6 +16,7 @@
 #include "client/terminal/session_output.h"
 #include "inspector/jobs/choice.h"
 #include "protocol/events/output.h"
+#include "server/session/cached_source.h"
 #include "server/session/hold.h"
 
 namespace hangdbg {
@@ -244,6 +245,7 @@ AttachedRanks::attach(int pid, std::optional<int> rank, IfClosed then) {
         pid, hooks_of(*attached, out_, err_, events_), session.error());
   }
   attached->session = TRY(std::move(session));
+  use_cached_sources(attached->sources, *attached->session);
   attached->took = Deadline::Clock::now() - started;
   if (!rank) {
     if (const auto own = rank_of_process(pid); own && !own->child) {

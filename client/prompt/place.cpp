@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "tracee/proc/proc_tasks.h"
 
 namespace hangdbg {
 namespace {
@@ -56,7 +57,15 @@ Status Place::down(std::size_t count) {
 }
 
 Result<bool> Place::refresh(Session& session, Deadline deadline) {
-  auto stack = TRY(session.stack(thread_.tid, 0, deadline));
+  auto asked = session.stack(thread_.tid, 0, deadline);
+  if (!asked && session.alive() &&
+      !read_task_stat(session.target().pid, thread_.tid)) {
+    return fail(ErrorId::NoSuchThread,
+                fmt::format("thread {} \"{}\" has ended", thread_.tid,
+                            printable(thread_.name)),
+                "threads");
+  }
+  auto stack = TRY(std::move(asked));
   if (stack.stack_frames.empty()) {
     return fail(
         ErrorId::NoSuchThread,

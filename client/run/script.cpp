@@ -14,6 +14,7 @@
 #include "client/terminal/interrupt.h"
 #include "client/terminal/render.h"
 #include "client/terminal/session_output.h"
+#include "server/session/cached_source.h"
 #include "server/session/hung_thread.h"
 #include "server/session/program.h"
 #include "server/session/session.h"
@@ -128,8 +129,10 @@ Status open_prompt(const ScriptOptions& options,
   const Deadline deadline = options.common.deadline();
   const auto session =
       TRY(Session::attach(program.pid(), show_on_terminal(err), deadline));
-  const SignalsUnblocked unblocked;
+  use_cached_sources(sources, *session);
   const Interruptible interruptible(*session);
+  const SignalsUnblocked unblocked;
+  Interruptible::take();  // what was typed to come here
   std::optional<Stop> stop;
   if (TRY(session->hello(deadline)).waits) {
     TRY(take_waiting(*session, deadline));

@@ -181,10 +181,15 @@ dap::Source Translation::for_editor(const std::string& path) {
   struct stat theirs {};
   struct stat ours {};
   const std::string in_root = fmt::format("/proc/{}/root{}", pid_, whole);
-  if (::stat(in_root.c_str(), &theirs) == 0 && S_ISREG(theirs.st_mode) &&
-      (!editor_.mappings.empty() || ::stat(whole.c_str(), &ours) != 0 ||
-       ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev) &&
-      references_.size() < kMostFiles) {
+  const bool is_here = ::stat(whole.c_str(), &ours) == 0;
+  // What is in no file may be in the program's memory (cached_source.h).
+  const bool only_there =
+      ::stat(in_root.c_str(), &theirs) != 0
+          ? !is_here
+          : S_ISREG(theirs.st_mode) &&
+                (!editor_.mappings.empty() || !is_here ||
+                 ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev);
+  if (only_there && references_.size() < kMostFiles) {
     references_.push_back(whole);
     source.source_reference = std::ssize(references_);
     source.origin = fmt::format("process {}", pid_);

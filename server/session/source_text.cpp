@@ -16,7 +16,16 @@ const std::vector<std::string>& SourceText::lines(const std::string& path) {
   if (known != files_.end()) {
     return known->second;
   }
-  auto lines = source_lines(read_target_text(root_, pid_, path));
+  std::string text = read_target_text(root_, pid_, path);
+  if (text.empty() && ask_) {
+    auto answer = ask_(path);
+    if (!answer) {
+      static const std::vector<std::string> kNone;
+      return kNone;
+    }
+    text = *std::move(answer);
+  }
+  auto lines = source_lines(text);
   log::debug(log::Area::Client, "source {}: {} lines", path, lines.size());
   return files_.emplace(path, std::move(lines)).first->second;
 }

@@ -1,9 +1,10 @@
 // The target's source files, as the target names them.
 //
 // Read out of process (tracee/program/target_text.h): nothing is run in the
-// target.
+// target, but by what ask_for_others() is given.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,11 @@ class SourceText {
   // Of a process that is no more: files below that folder.
   explicit SourceText(std::string root) : root_(std::move(root)) {}
 
+  // The text of what cannot be read as a file; empty: there is none; nothing:
+  // not known now.
+  using Ask = std::function<std::optional<std::string>(const std::string&)>;
+  void ask_for_others(Ask ask) { ask_ = std::move(ask); }
+
   // The file's lines, the first at [0]; empty if it cannot be read. Each file
   // is read once.
   const std::vector<std::string>& lines(const std::string& path);
@@ -31,6 +37,7 @@ class SourceText {
   std::string root_;
   std::optional<int> pid_;  // whose working directory counts
   std::map<std::string, std::vector<std::string>> files_;
+  Ask ask_;
 };
 
 // Lines as Python counts them: ended by \n, \r\n or \r; made fit for a

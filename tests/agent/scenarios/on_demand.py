@@ -125,6 +125,29 @@ def check_source():
     assert agent.refused("hangdbg/source", expression="len").id == "expression-failed"
 
 
+def check_cached_source():
+    """Of text that is in no file; what is not a cache as linecache makes it has none."""
+    import linecache
+    agent = Agent()
+    agent.load("objects")
+
+    def content(path):
+        return agent.request("hangdbg/cachedSource", path=path)["content"]
+
+    before = dict(linecache.cache)
+    try:
+        linecache.cache["<cell 1>"] = (12, None, ["x = 1\n", "y = 'ü'\n"], "<cell 1>")
+        linecache.cache["<lazy>"] = (lambda: 1 / 0,)
+        linecache.cache["<odd>"] = (1, None, ["x", 5], "<odd>")
+        linecache.cache["<odder>"] = (1, None, 5, "<odder>")
+        assert content("<cell 1>") == "x = 1\ny = 'ü'\n"
+        assert content("<odd>") == "x"
+        assert content("<lazy>") == content("<odder>") == content("/nowhere") == ""
+    finally:
+        linecache.cache.clear()
+        linecache.cache.update(before)
+
+
 def check_pretty():
     agent = Agent()
     refused = agent.refused("evaluate", expression="[1]", hangdbg_pretty=40)

@@ -227,6 +227,8 @@ TEST(Message, EveryPairSpeaksTheContract) {
                  R"({"text":"Function f"})"});
   check<ObjectSource>({"hangdbg/source", R"({"expression":"f","frameId":1})",
                        R"({"path":"/a.py","line":2,"endLine":9})"});
+  check<CachedSource>({"hangdbg/cachedSource", R"({"path":"/a.py"})",
+                       R"({"content":"x = 1\n"})"});
   check<Disconnect>({"disconnect", "{}", "{}"});
 }
 
