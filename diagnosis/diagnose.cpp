@@ -27,6 +27,7 @@ struct WaitChain {
   Cause cause;                  // the root's, or the deadlock cycle
   std::size_t root = 0;         // index in `links` of the cause
   std::size_t cycle = 0;  // length of the cycle that ends with the last link
+  bool turns = false;     // one of such a cycle has got on: they take turns
 };
 
 struct Finder {
@@ -67,11 +68,12 @@ Result<Diagnosis> diagnose(SystemSnapshot& system,
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
     Diagnosis found = TRY(diagnose_once(system, pid, hung_after_s));
-    if (!found.hung() ||
-        Finder{system, hung_after_s}.is_still_so(found.chain)) {
+    const bool last = i == kTries || system.deadline().expired();
+    if (found.hung() ? Finder{system, hung_after_s}.is_still_so(found.chain)
+                     : !found.turns || last) {
       return found;
     }
-    if (i == kTries || system.deadline().expired()) {
+    if (last) {
       tell_it_goes_on(found);
       return found;
     }
@@ -125,6 +127,7 @@ Result<Diagnosis> diagnose_once(SystemSnapshot& system,
   found.chain = std::move(first.links);
   found.root = first.root;
   found.cycle = first.cycle;
+  found.turns = first.turns;
   found.cause = std::move(first.cause);
   if (system.may_watch && !system.ranks_apart) {
     std::ranges::move(finder.stuck_descendants(found),
@@ -210,6 +213,11 @@ WaitChain Finder::chain_from(ThreadId start) {
   while (next && links.size() < kMostEdges && !system.deadline().expired()) {
     const auto met = std::ranges::find(links, *next, &WaitEdge::id);
     if (met != links.end()) {
+      if (std::any_of(met, links.end(),
+                      [](const WaitEdge& one) { return one.has_got_on; })) {
+        chain.turns = true;
+        break;
+      }
       chain.root = links.size() - 1;
       chain.cycle = static_cast<std::size_t>(links.end() - met);
       chain.cause = circle({met, links.end()});
@@ -249,6 +257,9 @@ Progress state_of(const WaitChain& chain) {
 
 // The start of a poll cannot be seen, and it may be slow work.
 bool Finder::is_stalled(const WaitChain& chain) const {
+  if (chain.turns) {
+    return false;
+  }
   const Cause& cause = chain.cause;
   if (cause.progress == Progress::Stuck) {
     return true;
@@ -372,7 +383,7 @@ Cause circle(const std::vector<WaitEdge>& links) {
     }
     // At its time limit it may release what the others want. A thread that only
     // sleeps between two tries tries again.
-    if (link.has_time_limit && !link.naps) {
+    if ((link.has_time_limit && !link.naps) || link.cause.may_give_up) {
       cause.progress = Progress::Blocked;
       cause.evidence.push_back(
           fmt::format("{}: this wait has a time limit", link.who));

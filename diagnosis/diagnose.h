@@ -43,6 +43,7 @@ struct Diagnosis {
   std::vector<WaitEdge> chain;
   std::size_t root = 0;              // index in `chain` of the cause
   std::size_t cycle = 0;             // length of the cycle that ends the chain
+  bool turns = false;                // they would be one, but one got on
   Cause cause;                       // the root's, or the deadlock cycle
   std::vector<WaitEdge> also;        // others that are stalled by themselves
   std::vector<std::string> around;   // what is unusual on its host

@@ -32,6 +32,9 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 // Of the queue that is written in C.
 Found simple_queue(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found python_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+// In C code that only a thread of its own process can resume, and there is
+// none.
+Found private_futex(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found mutex(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found shared_semaphore(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found buffered_file(const ProcessSnapshot& of, const ThreadSnapshot& thread);
@@ -40,6 +43,7 @@ Found openmp(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found autograd(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found asyncio(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found trio(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+Found greenlets(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found data_loader(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found collective(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found pending_collective(const ProcessSnapshot& of,
@@ -59,6 +63,12 @@ Found connection(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found connection_of_loop(const ProcessSnapshot& of,
                          const ThreadSnapshot& thread,
                          const AwaitedFile& only);
+// The same of a pipe, or of the pipes by which a child's output comes; `child`:
+// that has ended.
+Found pipe_of_loop(const ProcessSnapshot& of,
+                   const ThreadSnapshot& thread,
+                   const std::vector<AwaitedFile>& all,
+                   std::optional<int> child);
 Found udp(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 Found pseudo_terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread);
 // A server process of PostgreSQL.

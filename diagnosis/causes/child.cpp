@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
+#include "diagnosis/waits/awaited_files.h"
+#include "diagnosis/waits/sleep_loop.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
@@ -23,7 +25,19 @@ std::optional<int> awaited_child(const ProcessSnapshot& of,
   if (!call.running && call.number == SYS_waitid) {
     return static_cast<int>(call.args[1]);
   }
+  const AwaitedFiles awaited = awaited_files(of, thread);
+  if (awaited.files.size() == 1 &&
+      awaited.files.front().file.kind == FileKind::PidFd) {
+    return awaited.files.front().file.pid;
+  }
   constexpr std::size_t kDepth = 5;
+  // Popen.wait() with a timeout polls, up to 3.14.
+  if (const PythonFrame* const polls =
+          of.is_python() && is_timed_sleep(thread.wait.call)
+              ? thread.find("_wait", "/subprocess.py", 1)
+              : nullptr) {
+    return of.number(*polls, "self.pid");
+  }
   const PythonFrame* const joins =
       of.is_python() && thread.wait.state == 'S'
           ? thread.find("wait", "/multiprocessing/popen_fork.py", kDepth)
@@ -43,14 +57,23 @@ Found child(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const int wanted = *awaited;
   Cause cause{.id = CauseId::Child,
               .progress = Progress::Blocked,
-              .confidence = Confidence::Certain};
+              .confidence = Confidence::Certain,
+              .may_give_up = is_timed_sleep(thread.wait.call)};
   const auto [begin, end] = of.system.children().equal_range(of.pid);
   for (auto at = begin; at != end; ++at) {
     if (wanted <= 0 || wanted == at->second) {
       cause.blocked_by.push_back({at->second, at->second});
     }
   }
+  // A pidfd may be of any process.
+  const bool own = !cause.blocked_by.empty();
+  if (!own && wanted > 0 && of.system.snapshot(wanted) != nullptr) {
+    cause.blocked_by.push_back({wanted, wanted});
+  }
   cause.evidence.push_back(thread.place());
+  if (cause.may_give_up) {
+    cause.evidence.push_back("it waits for a limited time, and may ask again");
+  }
   if (cause.blocked_by.empty()) {
     cause.summary = wanted > 0
                         ? fmt::format(
@@ -64,7 +87,7 @@ Found child(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const int first = cause.blocked_by.front().pid;
   cause.summary =
       cause.blocked_by.size() == 1
-          ? fmt::format("waits for the end of its child, {}",
+          ? fmt::format("waits for the end of {}{}", own ? "its child, " : "",
                         process_text(first))
           : fmt::format("waits for the end of one of its {} children",
                         cause.blocked_by.size());

@@ -280,18 +280,16 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   if (thread.has_timeout()) {
     cause.evidence.push_back("it waits for a limited time, and may ask again");
   }
-  if (what->function == "result" || what->function == "exception" ||
-      what->function == "as_completed" || what->function == "wait") {
-    if (what->file.ends_with("/concurrent/futures/_base.py")) {
-      cause.id = CauseId::Future;
-      cause.summary =
-          fmt::format("waits for the result of a Future ({})", what->function);
-      if (!find_workers(of, cause) && !thread.has_timeout() && !thread.ran &&
-          is_nobody_left(of, thread, self, cause)) {
-        tell_nobody_left(of, cause);
-      }
-      return cause;
+  if (what->file.ends_with("/concurrent/futures/_base.py")) {
+    const bool map = what->function == "result_iterator";
+    cause.id = CauseId::Future;
+    cause.summary = fmt::format("waits for the result of a Future ({})",
+                                map ? "map" : what->function);
+    if (!find_workers(of, cause) && !thread.has_timeout() && !thread.ran &&
+        is_nobody_left(of, thread, self, cause)) {
+      tell_nobody_left(of, cause);
     }
+    return cause;
   }
   if (is_timer(of, thread) || (kind == "Event" && thread.has_timeout())) {
     cause.id = CauseId::Sleeps;
@@ -324,6 +322,9 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.evidence.push_back(fmt::format("it catches {}", caught_signals(of)));
   } else if (for_ever && is_nobody_left(of, thread, self, cause)) {
     tell_nobody_left(of, cause);
+  } else if (of.makes_progress(thread)) {
+    cause.progress = Progress::Running;
+    cause.evidence.push_back("it has gone on meanwhile, and waits again");
   } else if (const ThreadSnapshot* const works =
                  of.other_running_thread(&thread)) {
     cause.progress = Progress::Running;

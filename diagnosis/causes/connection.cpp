@@ -210,13 +210,11 @@ Found of_one(const ProcessSnapshot& of,
   if (only->to_read && has_come(*socket)) {
     return has_its_data(*socket, thread);
   }
-  if (gets_on(thread, awaited)) {
-    return std::nullopt;
-  }
   Cause cause = waits_for_peer(of, thread, *only, *socket,
                                peer ? &*peer : nullptr, awaited.with_time);
   cause.next.push_back(read_sockets(of.pid));
-  return cause;
+  return gets_on(thread, awaited) ? of_one_that_gets_on(std::move(cause))
+                                  : std::optional(std::move(cause));
 }
 
 }  // namespace

@@ -134,6 +134,20 @@ std::optional<Cause> loop_behind_child(const ProcessSnapshot& of,
   return std::nullopt;
 }
 
+std::optional<int> ended_child_of_loop(const ProcessSnapshot& of,
+                                       const std::vector<AsyncioTask>& all) {
+  for (const AsyncioTask& task : all) {
+    if (const auto pid = awaited_child(of, task)) {
+      const ProcessSnapshot* const child =
+          of.system.snapshot(static_cast<int>(*pid));
+      if (child == nullptr || child->status.state == 'Z') {
+        return static_cast<int>(*pid);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Cause> loop_behind_pool(const ProcessSnapshot& of,
                                       const std::vector<AsyncioTask>& all) {
   std::vector<std::string> waiting;

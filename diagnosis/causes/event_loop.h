@@ -41,4 +41,8 @@ std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
                                    const std::vector<AsyncioTask>& all,
                                    const AsyncioTask* main);
 
+// The child of which a task reads the output, and which has ended.
+std::optional<int> ended_child_of_loop(const ProcessSnapshot& of,
+                                       const std::vector<AsyncioTask>& all);
+
 }  // namespace hangdbg

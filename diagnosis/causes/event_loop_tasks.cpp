@@ -13,6 +13,9 @@
 #include "diagnosis/causes/event_loop.h"
 #include "diagnosis/causes/pools.h"
 #include "diagnosis/waits/awaited_files.h"
+#include "diagnosis/waits/library_waits.h"
+#include "diagnosis/waits/polled_lock.h"
+#include "diagnosis/waits/sleep_loop.h"
 #include "diagnosis/waits/task_waits.h"
 #include "diagnosis/waits/waits_inside.h"
 
@@ -95,6 +98,18 @@ std::optional<Cause> tries_for_lock(const ProcessSnapshot& of,
     cause->summary = runs_loop_whose(wait) + cause->summary;
   }
   return cause;
+}
+
+// A known function of a library tries, whatever it awaits now: it may try by
+// way of a thread.
+std::optional<Cause> lock_of_library(const ProcessSnapshot& of,
+                                     const ThreadSnapshot& thread,
+                                     const std::vector<TaskWait>& waits) {
+  const auto tries = std::ranges::find_if(waits, [&](const TaskWait& one) {
+    return library_try(of, as_thread(thread, one)).has_value();
+  });
+  return tries == waits.end() ? std::nullopt
+                              : tries_for_lock(of, thread, *tries);
 }
 
 Cause polls(const ProcessSnapshot& of, const TaskWait& wait) {
@@ -221,6 +236,32 @@ Cause waits_for_future(const ProcessSnapshot& of,
   return cause;
 }
 
+// What the library's coroutine waits for in which the task is.
+void tell_library(const ProcessSnapshot& of,
+                  const ThreadSnapshot& thread,
+                  const TaskWait& wait,
+                  Cause& cause) {
+  ThreadSnapshot there = thread;
+  there.stack = wait.task->stack;
+  const auto known = known_wait(of, there);
+  const std::string said = known ? sentence_of(of, *known) : "";
+  if (said.empty()) {
+    return;
+  }
+  cause.summary = runs_loop_whose(wait) + said;
+  cause.evidence.push_back(fmt::format(
+      "{} {} waits for {} in {}", known->row->library, known->row->versions,
+      kind_name(known->row->kind), place_of(*known->frame)));
+  if (is_idle_by_design(known->row->kind)) {
+    cause.id = known->row->kind == WaitKind::Connections ? CauseId::Serves
+                                                         : CauseId::Idle;
+    cause.progress = Progress::Idle;
+    cause.confidence = Confidence::Likely;
+  } else if (known->row->kind == WaitKind::Reply) {
+    cause.id = CauseId::PeerSilent;
+  }
+}
+
 }  // namespace
 
 std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
@@ -228,7 +269,8 @@ std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
                                    const std::vector<AsyncioTask>& all,
                                    const AsyncioTask* main) {
   const AwaitedFiles awaited = awaited_files(of, thread);
-  if (all.empty() || !awaited.any) {
+  // eventlet sleeps where it has no descriptor.
+  if (all.empty() || (!awaited.any && !is_timed_sleep(thread.wait.call))) {
     return std::nullopt;
   }
   const auto foreign = awaited_from_others(of, awaited);
@@ -246,6 +288,8 @@ std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
   const auto sleeping = std::ranges::find_if(waits, &TaskWait::sleeps);
   if (cancels_tasks(thread) || ends_pool(*waits.front().task)) {
     cause = waits_at_end(of, waits);
+  } else if (auto lock = lock_of_library(of, thread, waits)) {
+    cause = lock;
   } else if (polling != waits.end()) {
     cause = tries_for_lock(of, thread, *polling);
     if (!cause) {
@@ -269,10 +313,17 @@ std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
         return peer;
       }
     }
+    if (std::ranges::none_of(others, &TaskWait::sleeps)) {
+      if (auto writer = causes::pipe_of_loop(of, thread, foreign,
+                                             ended_child_of_loop(of, all))) {
+        return writer;
+      }
+    }
     cause = waits_for_future(of, thread, waits, others, foreign.size());
     if (foreign.empty() && hears_from_others(of)) {
       cause->timeout_scale = kNoTimeTells;
     }
+    tell_library(of, thread, waits.front(), *cause);
   }
   cause->of_tasks = cause->id != CauseId::Condition;
   if (cause->next.empty()) {

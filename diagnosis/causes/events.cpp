@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
+#include "diagnosis/waits/pipe_holders.h"
+#include "diagnosis/waits/sleep_loop.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -26,6 +29,84 @@ std::string_view what_comes_by(FileKind kind) {
   }
 }
 
+// No other thread is here, no handler, and no process that could have inherited
+// what the thread waits for.
+bool is_alone(const ProcessSnapshot& of) {
+  return of.threads.size() == 1 && !of.handles_signals() &&
+         of.system.children().count(of.pid) == 0 &&
+         !of.forked_from(of.status.ppid);
+}
+
+// Waits that a thread of its own process would have to end: read(2) of an
+// eventfd, an epoll set without a descriptor.
+Found waits_for_itself(const ProcessSnapshot& of,
+                       const ThreadSnapshot& thread,
+                       const AwaitedFiles& awaited) {
+  const bool reads_count = thread.sleeps_in("read") &&
+                           awaited.files.size() == 1 &&
+                           awaited.files.front().file.kind == FileKind::EventFd;
+  const bool epolls =
+      thread.sleeps_in("epoll_wait") || thread.sleeps_in("epoll_pwait");
+  const auto set = epolls && !awaited.with_time
+                       ? of.file(static_cast<int>(thread.wait.call.args[0]))
+                       : std::nullopt;
+  const bool watches_nothing =
+      set && set->kind == FileKind::Epoll && set->watches.empty();
+  if (!reads_count && !watches_nothing) {
+    return std::nullopt;
+  }
+  Cause cause{
+      .id = CauseId::Condition,
+      .progress = Progress::Blocked,
+      .confidence = Confidence::Possible,
+      .summary = reads_count ? "waits until something is added to its eventfd"
+                             : "waits for events, and watches no descriptor",
+      .evidence = {fmt::format("{} of fd {} at {}", thread.wait.syscall,
+                               thread.wait.call.args[0], thread.place())}};
+  if (!thread.ran && is_alone(of)) {
+    cause.id = CauseId::NobodyLeft;
+    cause.progress = Progress::Stuck;
+    cause.confidence = Confidence::Likely;
+    cause.summary += ", and no other thread is here that could end that";
+  }
+  return cause;
+}
+
+// As a supervisor does: each descriptor is a pipe that another process may
+// write to or close, or a child.
+Found waits_for_any(const ProcessSnapshot& of,
+                    const ThreadSnapshot& thread,
+                    const AwaitedFiles& awaited) {
+  if (awaited.with_time || awaited.files.size() < 2 || thread.ran) {
+    return std::nullopt;
+  }
+  std::vector<ThreadId> behind;
+  for (const AwaitedFile& one : awaited.files) {
+    if (!one.to_read || one.file.kind != FileKind::Pipe) {
+      return std::nullopt;
+    }
+    const auto writers = pipe_holders(of, one.file, /*writers=*/true).mains();
+    behind.insert(behind.end(), writers.begin(), writers.end());
+    if (writers.empty()) {
+      return std::nullopt;
+    }
+  }
+  std::ranges::sort(behind);
+  const auto doubles = std::ranges::unique(behind);
+  behind.erase(doubles.begin(), doubles.end());
+  return Cause{
+      .id = CauseId::PipeRead,
+      .progress = Progress::Blocked,
+      .confidence = Confidence::Possible,
+      .summary = fmt::format(
+          "waits until one of {} processes writes into a pipe or ends",
+          behind.size()),
+      .evidence = {fmt::format("{} of {} pipes at {}", thread.wait.syscall,
+                               awaited.files.size(), thread.place())},
+      .blocked_by = behind,
+      .any_unblocks = true};
+}
+
 std::string summary_of(const AwaitedFiles& awaited) {
   const std::string_view what =
       awaited.files.size() == 1 ? what_comes_by(awaited.files.front().file.kind)
@@ -41,8 +122,14 @@ std::string summary_of(const AwaitedFiles& awaited) {
 
 Found events(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
-  if (!awaited.any) {
+  if (!awaited.any || is_sleep_for_ever(thread.wait.call)) {
     return std::nullopt;
+  }
+  if (auto itself = waits_for_itself(of, thread, awaited)) {
+    return itself;
+  }
+  if (auto any = waits_for_any(of, thread, awaited)) {
+    return any;
   }
   const bool accepts =
       thread.sleeps_in("accept") || thread.sleeps_in("accept4");

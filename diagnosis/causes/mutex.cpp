@@ -1,6 +1,7 @@
 // A mutex of the C library and its owner, which may be a thread that exists
-// only in the parent.
+// only in the parent; other waits in C code for a thread that is not here.
 #include <fmt/core.h>
+#include <linux/futex.h>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
@@ -68,6 +69,35 @@ Found mutex(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   cause.summary = fmt::format(
       "waits for a mutex of C code whose owner, thread {}, has ended",
       mutex->owner);
+  return cause;
+}
+
+// Source: futex(2). A private futex is of this process alone.
+Found private_futex(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  if (!of.is_python() || !thread.python || !thread.sleeps_in("futex") ||
+      (thread.wait.call.args[1] & FUTEX_PRIVATE_FLAG) == 0 ||
+      thread.has_timeout() || thread.ran || of.threads.size() > 1 ||
+      of.handles_signals()) {
+    return std::nullopt;
+  }
+  Cause cause{.id = CauseId::NobodyLeft,
+              .progress = Progress::Stuck,
+              .confidence = Confidence::Likely,
+              .summary =
+                  "waits for another thread, and no other "
+                  "thread is here that could end that",
+              .evidence = {thread.place()}};
+  constexpr std::size_t kMost = 4;
+  for (const std::string& function : of.native(thread)) {
+    if (cause.evidence.size() < kMost) {
+      cause.evidence.push_back("in " + function);
+    }
+  }
+  if (of.forked_from(of.status.ppid)) {
+    cause.evidence.push_back(
+        fmt::format("forked from {}, without that one's other threads",
+                    process_text(of.status.ppid)));
+  }
   return cause;
 }
 

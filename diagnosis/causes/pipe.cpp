@@ -11,6 +11,7 @@
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
 #include "diagnosis/waits/pipe_holders.h"
+#include "diagnosis/waits/waits_inside.h"
 #include "inspector/cpython/stacks/thread_names.h"
 #include "tracee/proc/proc_status.h"
 
@@ -137,6 +138,7 @@ void reads_from_others(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread,
                        const OpenFile& pipe,
                        const PipeHolders& writers,
+                       std::optional<int> child,
                        Cause& cause) {
   const std::string names = process_names(writers.others);
   const bool queue =
@@ -152,7 +154,7 @@ void reads_from_others(const ProcessSnapshot& of,
     cause.confidence = Confidence::Possible;
   }
   tell_holders(of, writers, /*writers=*/true, cause);
-  if (const auto child = ended_child(of, thread)) {
+  if (child) {
     cause.summary = fmt::format(
         "waits for the end of the output of process {}, which has ended: {} "
         "still {} it open",
@@ -190,7 +192,8 @@ void reads_from_others(const ProcessSnapshot& of,
 Cause reads(const ProcessSnapshot& of,
             const ThreadSnapshot& thread,
             const OpenFile& pipe,
-            bool with_time) {
+            bool with_time,
+            std::optional<int> child) {
   const PipeHolders writers = pipe_holders(of, pipe, /*writers=*/true);
   const bool own = !writers.own.empty();
   Cause cause{.id = CauseId::PipeRead,
@@ -215,7 +218,7 @@ Cause reads(const ProcessSnapshot& of,
           name_of(pipe), process_names(writers.others));
       tell_holders(of, writers, /*writers=*/true, cause);
     } else {
-      reads_from_others(of, thread, pipe, writers, cause);
+      reads_from_others(of, thread, pipe, writers, child, cause);
     }
     cause.next.push_back(read_descriptors(of.pid));
     return cause;
@@ -302,10 +305,19 @@ Cause writes(const ProcessSnapshot& of,
         fmt::format("only this process itself has the read end open, as fd {}",
                     readers.own.front()));
   }
-  cause.progress = readers.others.empty() && own && !can_be_opened(pipe) &&
-                           of.python_threads().size() <= 1
-                       ? Progress::Stuck
-                       : Progress::Blocked;
+  const auto threads = of.python_threads();
+  const bool none_reads =
+      std::ranges::all_of(threads, [&](const ThreadSnapshot* other) {
+        return other->id == thread.id || waits_inside(of, *other);
+      });
+  cause.progress =
+      readers.others.empty() && own && !can_be_opened(pipe) && none_reads
+          ? Progress::Stuck
+          : Progress::Blocked;
+  if (threads.size() > 1 && cause.progress == Progress::Stuck) {
+    cause.confidence = std::min(cause.confidence, Confidence::Likely);
+    cause.evidence.push_back("its other threads wait for each other");
+  }
   if (const std::size_t count = own ? library_threads(of, thread.id) : 0;
       count > 0 && cause.progress == Progress::Stuck) {
     cause.confidence = std::min(cause.confidence, Confidence::Likely);
@@ -341,7 +353,7 @@ const AwaitedFile* output_of_child(const ThreadSnapshot& thread,
 
 Found pipe(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const AwaitedFiles awaited = awaited_files(of, thread);
-  if (awaited.files.empty() || gets_on(thread, awaited)) {
+  if (awaited.files.empty()) {
     return std::nullopt;
   }
   const AwaitedFile* const one = awaited.files.size() == 1
@@ -351,8 +363,27 @@ Found pipe(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
       (awaited.files.size() > 1 && is_our_output(of, one->file))) {
     return std::nullopt;
   }
-  return one->to_read ? reads(of, thread, one->file, awaited.with_time)
-                      : writes(of, thread, one->file);
+  Cause cause = one->to_read ? reads(of, thread, one->file, awaited.with_time,
+                                     ended_child(of, thread))
+                             : writes(of, thread, one->file);
+  return gets_on(thread, awaited) ? of_one_that_gets_on(std::move(cause))
+                                  : std::optional(std::move(cause));
+}
+
+Found pipe_of_loop(const ProcessSnapshot& of,
+                   const ThreadSnapshot& thread,
+                   const std::vector<AwaitedFile>& all,
+                   std::optional<int> child) {
+  constexpr std::size_t kMostOutputs = 2;  // of a child
+  if (all.empty() || all.size() > kMostOutputs ||
+      !std::ranges::all_of(all, [](const AwaitedFile& one) {
+        return one.to_read && one.file.kind == FileKind::Pipe;
+      })) {
+    return std::nullopt;
+  }
+  Cause cause = reads(of, thread, all.front().file, /*with_time=*/false, child);
+  return cause.blocked_by.empty() ? std::nullopt
+                                  : std::optional(std::move(cause));
 }
 
 }  // namespace hangdbg::causes

@@ -5,27 +5,58 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/pools.h"
+#include "diagnosis/waits/library_waits.h"
 
 namespace hangdbg::causes {
+namespace {
+
+constexpr std::string_view kPoolFile = "/multiprocessing/pool.py";
+
+// The workers of a ThreadPool are threads of this process.
+Found thread_pool(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  Cause cause{.id = CauseId::PoolResult,
+              .progress = Progress::Blocked,
+              .confidence = Confidence::Likely,
+              .evidence = {thread.place()},
+              .any_unblocks = true};
+  std::size_t count = 0;
+  for (const ThreadSnapshot* const one : of.python_threads()) {
+    if (one->find("worker", kPoolFile) != nullptr) {
+      ++count;
+      if (!is_worker_loop(*one)) {
+        cause.blocked_by.push_back(one->id);
+      }
+    }
+  }
+  if (cause.blocked_by.empty()) {
+    return std::nullopt;
+  }
+  cause.summary =
+      fmt::format("waits for a result of a ThreadPool: of {} threads {} {}",
+                  count, cause.blocked_by.size(),
+                  cause.blocked_by.size() == 1 ? "is at work" : "are at work");
+  return cause;
+}
+
+}  // namespace
 
 Found pool(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
-  constexpr std::string_view kFile = "/multiprocessing/pool.py";
   constexpr std::size_t kDepth = 5;  // ApplyResult, Event, Condition
   if (!of.is_python() || thread.wait.syscall != "futex") {
     return std::nullopt;
   }
   const PythonFrame* frame = nullptr;
   for (const char* const function : {"get", "wait", "next"}) {
-    const PythonFrame* const one = thread.find(function, kFile, kDepth);
+    const PythonFrame* const one = thread.find(function, kPoolFile, kDepth);
     frame = one != nullptr ? one : frame;
   }
   if (frame == nullptr) {
     return std::nullopt;
   }
-  const PoolWorkers workers = pool_workers(of, "worker", kFile);
+  const PoolWorkers workers = pool_workers(of, "worker", kPoolFile);
   const std::size_t count = workers.idle + workers.busy.size();
   if (count == 0) {
-    return std::nullopt;  // of threads: ThreadPool
+    return thread_pool(of, thread);
   }
   Cause cause{.id = CauseId::PoolResult,
               .progress = Progress::Blocked,

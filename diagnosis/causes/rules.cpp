@@ -25,6 +25,7 @@ constexpr NamedRule kRules[] = {
     {"launcher", causes::launcher},
     {"asyncio", causes::asyncio},
     {"Trio", causes::trio},
+    {"greenlets", causes::greenlets},
     {"stale lock file", causes::stale_lock_file},
     {"SQLite", causes::sqlite_lock},
     {"file lock", causes::file_lock},
@@ -58,6 +59,7 @@ constexpr NamedRule kRules[] = {
     {"connection", causes::connection},
     {"UDP", causes::udp},
     {"events", causes::events},
+    {"private futex", causes::private_futex},
     {"signal", causes::signal},
     {"time", causes::sleep},
     {"busy", causes::running},
@@ -75,6 +77,39 @@ constexpr void (*kRefiners[])(const ProcessSnapshot&,
     causes::refine_by_known_version, causes::refine_by_nccl_threads,
 };
 
+// Calls that no rule is for, and what they wait for.
+struct CallWait {
+  std::string_view call, what;
+};
+constexpr CallWait kCallWaits[] = {
+    {"msgrcv", "a message of a System V queue"},
+    {"msgsnd", "room in a System V queue"},
+    {"semop", "a System V semaphore"},
+    {"mq_timedreceive", "a message of a POSIX queue"},
+    {"mq_timedsend", "room in a POSIX queue"},
+    {"io_uring_enter", "I/O that it has submitted (io_uring)"},
+    {"io_getevents", "I/O that it has submitted (aio)"},
+};
+
+void tell_call(const ProcessSnapshot& of,
+               const ThreadSnapshot& thread,
+               Cause& cause) {
+  const auto* const known =
+      std::ranges::find(kCallWaits, thread.wait.syscall, &CallWait::call);
+  if (known != std::end(kCallWaits) && thread.wait.state != 'R') {
+    cause.progress = Progress::Blocked;
+    cause.summary =
+        fmt::format("waits for {}, at {}", known->what, thread.place());
+  } else if (thread.python && thread.sleeps_in("futex")) {
+    constexpr std::size_t kMost = 4;
+    for (const std::string& function : of.native(thread)) {
+      if (cause.evidence.size() < kMost) {
+        cause.evidence.push_back("in " + function);
+      }
+    }
+  }
+}
+
 Cause unknown(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   std::string ruled_out;
   for (const NamedRule& rule : kRules) {
@@ -89,6 +124,7 @@ Cause unknown(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
               .summary = fmt::format("{}; cause unknown: {}",
                                      describe(thread.wait), thread.place())};
   cause.evidence.push_back(fmt::format("{}; ruled out: {}", in, ruled_out));
+  tell_call(of, thread, cause);
   constexpr double kSoon = 60;  // seconds
   if (const auto time = of.wakes_in_s(thread); time && *time < kSoon) {
     cause.progress = Progress::Idle;

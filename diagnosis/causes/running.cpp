@@ -40,6 +40,7 @@ struct RunningLoop {
   PythonFrame frame;
   std::set<int> lines;
   bool calls = false;  // it was seen in a callee of the loop
+  bool moves = false;  // it was seen at more than one instruction
 };
 
 // "train.py:12-15 in main"
@@ -60,6 +61,7 @@ std::optional<RunningLoop> watch_thread(const ProcessSnapshot& of,
   std::vector<PythonFrame> common(thread.frames().rbegin(),
                                   thread.frames().rend());
   std::vector<std::set<int>> lines(common.size());
+  std::vector<bool> moves(common.size());
   bool calls = false;
   for (const PythonStack& seen :
        of.watch_stack(thread, kStacks, kRunningMoment / 2)) {
@@ -72,13 +74,22 @@ std::optional<RunningLoop> watch_thread(const ProcessSnapshot& of,
         break;
       }
       lines[same].insert(now.line);
+      moves[same] = moves[same] || now.offset != common[same].offset;
     }
     calls = calls || same < frames.size() || same < common.size();
     common.resize(same);
   }
+  const std::size_t last = common.size() - 1;
   return common.empty() ? std::nullopt
-                        : std::optional(RunningLoop{
-                              common.back(), lines[common.size() - 1], calls});
+                        : std::optional(RunningLoop{common.back(), lines[last],
+                                                    calls, moves[last]});
+}
+
+// It has been in one and the same call all the time, of a function in C: that
+// it loops is not seen.
+bool is_in_one_call(const ProcessSnapshot& of, const RunningLoop& loop) {
+  const auto read = loop.moves ? std::nullopt : of.loops(loop.frame);
+  return read && read->call.at != BytecodeFlow::kNone;
 }
 
 // False if it waits for a CPU, or is throttled: nothing can change then.
@@ -233,6 +244,9 @@ Found running(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.evidence.push_back(ends);
   } else if (const auto function = computes_in(of, thread); !function.empty()) {
     cause.evidence.push_back("in " + function);
+  } else if (is_in_one_call(of, *loop)) {
+    cause.evidence.push_back(
+        fmt::format("it was in the same call in all looks, at {}", lines));
   } else if (!leaves(*loop, thread)) {
     cause.id = CauseId::BusyLoop;
     cause.progress = Progress::Blocked;

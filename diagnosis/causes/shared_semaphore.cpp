@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_shared_lock.h"
+#include "diagnosis/waits/library_waits.h"
+#include "diagnosis/waits/waits_inside.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
@@ -99,6 +101,30 @@ void find_others(const ProcessSnapshot& of,
   }
 }
 
+// All who share it wait for the same, and no other thread of theirs could end
+// that.
+bool is_nobody_left(const ProcessSnapshot& of,
+                    const ThreadSnapshot& thread,
+                    const AwaitedSharedLock& wait) {
+  const auto has_one_thread = [](const ProcessSnapshot& one) {
+    const auto threads = one.python_threads();
+    return !one.handles_signals() &&
+           std::ranges::count_if(threads, [](const ThreadSnapshot* its) {
+             return its->ran || !is_worker_loop(*its);
+           }) == 1;
+  };
+  return !thread.ran && !thread.has_timeout() && has_one_thread(of) &&
+         !runs_beside(of, thread) && wait.all_told &&
+         wait.waiting.size() == wait.sharers.size() &&
+         std::ranges::all_of(wait.waiting, [&](int pid) {
+           const ProcessSnapshot* const other = of.system.snapshot(pid);
+           const ThreadSnapshot* const main =
+               other != nullptr ? other->thread(pid) : nullptr;
+           return main != nullptr && has_one_thread(*other) && !main->ran &&
+                  !main->has_timeout();
+         });
+}
+
 // An Event, a Condition, the room in a queue.
 void tell_wait(const ProcessSnapshot& of,
                const ThreadSnapshot& thread,
@@ -121,6 +147,14 @@ void tell_wait(const ProcessSnapshot& of,
         "multiprocessing is set";
   } else {
     find_others(of, thread, wait, cause);
+    if (is_nobody_left(of, thread, wait)) {
+      cause.id = CauseId::NobodyLeft;
+      cause.progress = Progress::Stuck;
+      cause.confidence = Confidence::Likely;
+      cause.summary += wait.sharers.empty()
+                           ? ", and no other process is left that shares it"
+                           : ", and all processes that share it wait for it";
+    }
   }
 }
 

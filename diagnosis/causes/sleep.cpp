@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
+#include "diagnosis/causes/pools.h"
 #include "diagnosis/waits/sleep_loop.h"
 #include "inspector/cpython/locks/stdlib_blocking_frames.h"
 #include "tracee/syscalls/syscall_text.h"
@@ -24,7 +25,8 @@ std::string time_left(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   for (const std::string& argument :
        syscall_arguments(of.pid, of.memory(), thread.wait.call)) {
     if (argument.ends_with(" more")) {
-      return argument;
+      // Once it has gone on, other things are where the time was.
+      return has_gone_on(thread) ? "" : argument;
     }
   }
   return "";
@@ -100,6 +102,9 @@ Found sleep(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
               .evidence = {thread.place()}};
   if (const auto loop = sleep_loop(of, thread)) {
     tell_loop(of, *loop, cause);
+    if (loop->pauses()) {
+      cause.timeout_scale = 0;  // one sleep does not tell how long it rests
+    }
   }
   if (const std::string left = time_left(of, thread); !left.empty()) {
     cause.evidence.push_back("this sleep lasts " + left);

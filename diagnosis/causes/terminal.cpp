@@ -2,17 +2,33 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/awaited_files.h"
+#include "inspector/jobs/process_tree.h"
 #include "tracee/proc/proc_status.h"
 
 namespace hangdbg::causes {
 namespace {
 
+// It waits for the end of a child, or for what others write into pipes.
+bool writes_nothing_now(const ProcessSnapshot& of,
+                        const ThreadSnapshot& thread) {
+  if (thread.sleeps_in("wait4") || thread.sleeps_in("waitid")) {
+    return true;
+  }
+  const AwaitedFiles awaited = awaited_files(of, thread);
+  return !thread.ran && !awaited.with_time && !awaited.files.empty() &&
+         std::ranges::all_of(awaited.files, [](const AwaitedFile& one) {
+           return one.to_read && (one.file.kind == FileKind::Pipe ||
+                                  one.file.kind == FileKind::PidFd);
+         });
+}
+
 // The writer of its standard input, if that is the parent, and its only thread
-// waits for a child: then it will not write.
+// waits for others: then it does not write.
 std::optional<ThreadId> parent_that_waits(const ProcessSnapshot& of) {
   const auto input = of.file(0);
   if (!input || !input->is_pipe() || !of.system.saw_all_pipes()) {
@@ -31,8 +47,7 @@ std::optional<ThreadId> parent_that_waits(const ProcessSnapshot& of) {
   const ThreadSnapshot* const main = its != nullptr && its->threads.size() == 1
                                          ? its->thread(parent)
                                          : nullptr;
-  return main != nullptr &&
-                 (main->sleeps_in("wait4") || main->sleeps_in("waitid"))
+  return main != nullptr && writes_nothing_now(*its, *main)
              ? std::optional(ThreadId{parent, parent})
              : std::nullopt;
 }
@@ -64,6 +79,29 @@ std::optional<ThreadId> server_that_waits(const ProcessSnapshot& of,
   return {};
 }
 
+// Its standard input comes from a process that has not started it, as in a
+// shell's pipeline: that is a pipe like any other.
+bool comes_from_another(const ProcessSnapshot& of) {
+  const auto input = of.file(0);
+  if (!input || !input->is_pipe()) {
+    return false;
+  }
+  std::set<int> writers;
+  for (const PipeEnd& end : of.system.pipe_ends(input->inode, input->device)) {
+    if (end.writes) {
+      writers.insert(end.pid);
+    }
+  }
+  const int parent = of.status.ppid;
+  if (writers.empty() || writers.contains(of.pid) || writers.contains(parent)) {
+    return false;
+  }
+  ProcessTree tree;
+  add_with_ancestors(tree, parent);
+  return std::ranges::none_of(ancestors(parent, tree),
+                              [&](int pid) { return writers.contains(pid); });
+}
+
 }  // namespace
 
 Found terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
@@ -74,7 +112,7 @@ Found terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
                                one.file.name.starts_with("/dev/tty"));
       });
   const bool input = thread.sleeps_in("read") && thread.wait.call.args[0] == 0;
-  if (tty == awaited.files.end() && !input) {
+  if (tty == awaited.files.end() && (!input || comes_from_another(of))) {
     return std::nullopt;
   }
   const auto asks =
@@ -110,9 +148,10 @@ Found terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   } else {
     if (const auto parent = parent_that_waits(of)) {
       cause.blocked_by.push_back(*parent);
-      cause.evidence.push_back(
-          fmt::format("{} has the other end, and waits for the end of this one",
-                      process_text(parent->pid)));
+      cause.evidence.push_back(fmt::format(
+          "{} alone has the other end, and waits meanwhile: {}",
+          process_text(parent->pid),
+          of.system.snapshot(parent->pid)->thread(parent->pid)->place()));
     }
   }
   return cause;

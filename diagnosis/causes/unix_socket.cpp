@@ -53,9 +53,6 @@ Found unix_socket(const ProcessSnapshot& of,
                   const ThreadSnapshot& thread,
                   const AwaitedFiles& awaited,
                   const AwaitedFile& only) {
-  if (gets_on(thread, awaited)) {
-    return std::nullopt;
-  }
   const auto& [file, reads] = only;
   auto peer = of.system.unix_peer(of.pid, file.inode);
   std::string address = peer ? peer->name : "";
@@ -93,6 +90,9 @@ Found unix_socket(const ProcessSnapshot& of,
   }
   cause.next.push_back({fmt::format("hangdbg net {}", of.pid),
                         "its sockets, and the owners of the other ends"});
+  if (gets_on(thread, awaited)) {
+    return of_one_that_gets_on(std::move(cause));
+  }
   return cause;
 }
 

@@ -425,7 +425,8 @@ bool JobFinder::hangs(const Diagnosis& odd, const RankSet& waiting) const {
     case Progress::Idle:
       // A server's other ranks wait for its requests.
       return odd.cause.id != CauseId::Serves &&
-             root_of(odd).waiting_s.value_or(0) >= hung_after_s &&
+             root_of(odd).waiting_s.value_or(0) >=
+                 hung_after_s * odd.cause.timeout_scale &&
              (long_enough(waiting) ||
               std::ranges::any_of(waiting.numbers(), [this](int rank) {
                 return looks_again(rank);

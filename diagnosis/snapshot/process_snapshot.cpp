@@ -428,8 +428,12 @@ std::optional<std::int64_t> ProcessSnapshot::number(
     const PythonFrame& frame,
     std::string_view expression) const {
   const auto found = object(frame, expression);
-  const auto value =
-      found ? int_value(*objects_, *found) : std::unexpected(Error());
+  const auto type =
+      found ? objects_->type_of(*found) : std::unexpected(Error());
+  if (!type || ((*type)->kind != Kind::Int && (*type)->kind != Kind::Bool)) {
+    return std::nullopt;
+  }
+  const auto value = int_value(*objects_, *found);
   return value ? *value : std::nullopt;
 }
 

@@ -203,4 +203,12 @@ bool gets_on(const ThreadSnapshot& thread, const AwaitedFiles& awaited) {
   return thread.ran && !awaited.with_time;
 }
 
+std::optional<Cause> of_one_that_gets_on(Cause cause) {
+  if (cause.progress == Progress::Stuck) {
+    return std::nullopt;
+  }
+  cause.evidence.push_back("it has gone on meanwhile, and waits again");
+  return cause;
+}
+
 }  // namespace hangdbg

@@ -42,5 +42,7 @@ std::optional<AwaitedFile> only_connection(const ProcessSnapshot& of,
 // It has run while it was sampled, and not because of a timeout: what it waits
 // for arrives.
 bool gets_on(const ThreadSnapshot& thread, const AwaitedFiles& awaited);
+// What is said of its wait then: nothing that would have no end.
+std::optional<Cause> of_one_that_gets_on(Cause cause);
 
 }  // namespace hangdbg

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -132,19 +133,38 @@ std::optional<Object> object_of(const ProcessSnapshot& of,
   return {};
 }
 
-// Relatives: all processes that share such a lock have a common ancestor.
-std::vector<int> sharers_of(const ProcessSnapshot& of, const Shared& file) {
-  std::vector<int> pids = {of.status.ppid};
-  for (const int parent : {of.status.ppid, of.pid}) {
-    const auto [begin, end] = of.system.children().equal_range(parent);
-    for (auto at = begin; at != end; ++at) {
-      if (at->second != of.pid) {
-        pids.push_back(at->second);
-      }
+// Those of other users have it by their parents alone: it has mode 0600.
+bool may_share_it(const ProcessSnapshot& of, int pid, int parent) {
+  return pid == of.status.ppid || parent == of.status.ppid || parent == of.pid;
+}
+
+struct Sharers {
+  std::vector<int> pids;
+  bool all_seen = true;
+};
+
+// Of all processes, for a relative may have another parent by now, and a fork
+// server, which does not share it, may stand between two that do.
+Sharers sharers_of(const ProcessSnapshot& of, const Shared& file) {
+  constexpr auto kMost = std::chrono::milliseconds(200);
+  const Deadline deadline = of.system.deadline().capped(kMost);
+  Sharers found;
+  for (const auto& [parent, pid] : of.system.children()) {
+    if (pid == of.pid) {
+      continue;
+    }
+    if (deadline.expired()) {
+      found.all_seen = false;
+      break;
+    }
+    const auto maps = read_maps(pid);
+    if (maps && maps_it(*maps, file)) {
+      found.pids.push_back(pid);
+    } else if (!maps && maps.error().id != ErrorId::NoSuchProcess) {
+      found.all_seen = found.all_seen && !may_share_it(of, pid, parent);
     }
   }
-  std::erase_if(pids, [&](int pid) { return !maps_it(maps_of(pid), file); });
-  return pids;
+  return found;
 }
 
 bool waits_for(const ProcessSnapshot& of, const Shared& file, int pid) {
@@ -193,9 +213,11 @@ std::optional<AwaitedSharedLock> awaited_shared_lock(
   if (!file) {
     return std::nullopt;
   }
+  Sharers sharers = sharers_of(of, *file);
   AwaitedSharedLock awaited{.device = file->device,
                             .inode = file->inode,
-                            .sharers = sharers_of(of, *file)};
+                            .sharers = std::move(sharers.pids),
+                            .all_told = sharers.all_seen};
   constexpr std::size_t kDepth = 4;
   const auto object = object_of(of, thread, maps, *file, kDepth);
   if (!object) {

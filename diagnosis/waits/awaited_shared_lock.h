@@ -21,7 +21,7 @@ struct AwaitedSharedLock {
   int own_count = 0;         // how often this process holds it
   const ThreadSnapshot* own_holder = nullptr;  // the thread that took it last
   std::vector<int> holders;                    // of the sharers
-  bool all_told = true;  // it is known for each sharer whether it holds it
+  bool all_told = true;  // all sharers are known, and which of them hold it
 };
 
 // None: it waits for something else.

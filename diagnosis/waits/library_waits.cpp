@@ -1,5 +1,7 @@
 #include "diagnosis/waits/library_waits.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -59,7 +61,11 @@ bool only_waits(std::string_view file) {
 // What other waits call, too. A callback or a task is behind
 // /asyncio/events.py, which is not among them.
 bool passes_on(std::string_view file) {
-  constexpr std::array<std::string_view, 8> kFiles = {
+  constexpr std::array<std::string_view, 12> kFiles = {
+      "/asyncio/locks.py",
+      "/asyncio/queues.py",
+      "/asyncio/streams.py",
+      "/asyncio/tasks.py",
       "/socket.py",
       "/ssl.py",
       "/contextlib.py",
@@ -156,6 +162,17 @@ bool may_wait_for_work(std::string_view call) {
   return std::ranges::find(kOthers, call) == kOthers.end();
 }
 
+// A process of a pool waits for work in functions of Python. If none is seen,
+// it runs a function of C as its task; a thread of a ThreadPool waits in C.
+bool runs_task_in_c(const ThreadSnapshot& thread, const LibraryWait& row) {
+  constexpr std::array<std::string_view, 4> kPools = {
+      "/concurrent/futures/process.py", "/loky/process_executor.py",
+      "/multiprocess/pool.py", "/multiprocessing/pool.py"};
+  return thread.id.tid == thread.id.pid && thread.sleeps_in("futex") &&
+         (row.function == "_process_worker" || row.function == "worker") &&
+         ends_with_any(row.file, kPools);
+}
+
 // ---- values
 
 // Of a text in one line, "select * from t where ...".
@@ -186,6 +203,20 @@ std::string_view without_quotes(std::string_view shown) {
              : shown;
 }
 
+// ('127.0.0.1', 80) as 127.0.0.1:80; else as it is.
+std::string as_address(std::string_view shown) {
+  const std::size_t middle = shown.find("', ");
+  if (!shown.starts_with("('") || !shown.ends_with(')') ||
+      middle == shown.npos) {
+    return std::string(shown);
+  }
+  const std::string_view port =
+      shown.substr(middle + 3, shown.size() - middle - 4);
+  return port.empty() || port.find_first_not_of("0123456789") != port.npos
+             ? std::string(shown)
+             : fmt::format("{}:{}", shown.substr(2, middle - 2), port);
+}
+
 // "" of None, and of what cannot be read.
 std::string value_of_one(const ProcessSnapshot& of,
                          const PythonFrame& frame,
@@ -197,7 +228,7 @@ std::string value_of_one(const ProcessSnapshot& of,
     value = std::to_string(*number);
   } else if (const std::string shown = of.shown(frame, expression);
              shown != "None" && shown != "?") {
-    value = without_quotes(shown);
+    value = as_address(without_quotes(shown));
   }
   return printable(shortened(masked_text(value)));
 }
@@ -323,7 +354,8 @@ std::optional<KnownWait> known_wait(const ProcessSnapshot& of,
         continue;
       }
       if (row->kind == WaitKind::Work &&
-          !may_wait_for_work(thread.wait.syscall)) {
+          (!may_wait_for_work(thread.wait.syscall) ||
+           (at == 0 && runs_task_in_c(thread, *row)))) {
         continue;
       }
       const KnownWait candidate{row, &frames[at]};
@@ -377,6 +409,7 @@ std::optional<KnownWait> worker_loop(const ThreadSnapshot& thread) {
     for (const LibraryWait* const row : rows_of(frames[at].function)) {
       if ((row->kind == WaitKind::Work || row->kind == WaitKind::Connections) &&
           row->when.empty() && is_in(frames[at], *row) &&
+          !(at == 0 && runs_task_in_c(thread, *row)) &&
           (row->via.empty() ||
            std::ranges::any_of(frames.first(at), [row](const auto& inner) {
              return names(row->via, inner);

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -117,8 +118,17 @@ bool is_timed_sleep(const TaskSyscall& call) {
   return !call.running &&
          (call.number == SYS_nanosleep || call.number == SYS_clock_nanosleep ||
           ((call.number == SYS_select || call.number == SYS_pselect6) &&
-           call.args[0] == 0) ||
-          (call.number == SYS_poll && call.args[1] == 0));
+           call.args[0] == 0 && call.args[4] != 0) ||
+          (call.number == SYS_poll && call.args[1] == 0 &&
+           static_cast<std::int32_t>(call.args[2]) >= 0));
+}
+
+bool is_sleep_for_ever(const TaskSyscall& call) {
+  return !call.running &&
+         (((call.number == SYS_select || call.number == SYS_pselect6) &&
+           call.args[0] == 0 && call.args[4] == 0) ||
+          (call.number == SYS_poll && call.args[1] == 0 &&
+           static_cast<std::int32_t>(call.args[2]) < 0));
 }
 
 std::string SleepLoop::lines() const {
@@ -147,7 +157,10 @@ std::optional<SleepLoop> sleep_loop(const ProcessSnapshot& of,
       return pauses;
     }
     for (const LoopAround& around : read->loops) {
-      if (i == 0 && !is_pause(of, frames[i], read->call, around)) {
+      // A callable that the loop was given is its work, and no helper.
+      const bool given = around.sets_callee ||
+                         (read->call.callee.empty() && around.sets_arguments);
+      if (i == 0 ? !is_pause(of, frames[i], read->call, around) : given) {
         return pauses;
       }
       SleepLoop loop{.frame = &frames[i], .around = around};

@@ -12,6 +12,8 @@ namespace hangdbg {
 
 // A call that sleeps for a time, and waits for nothing else.
 bool is_timed_sleep(const TaskSyscall& call);
+// The same without a time: only a signal ends it.
+bool is_sleep_for_ever(const TaskSyscall& call);
 
 struct SleepLoop {
   const PythonFrame* frame = nullptr;  // that has the loop

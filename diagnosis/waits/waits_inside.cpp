@@ -23,9 +23,26 @@ bool joins_thread(const ThreadSnapshot& thread) {
          thread.find("_shutdown", "/threading.py", 1) != nullptr;
 }
 
+// An event loop of asyncio without a timer, which watches nothing that other
+// processes can write to: its tasks wait for each other, or for threads.
+bool is_loop_for_itself(const ProcessSnapshot& of,
+                        const ThreadSnapshot& thread) {
+  if (thread.ran || thread.frames().empty() ||
+      !thread.frames().front().file.ends_with("/selectors.py") ||
+      thread.find("_run_once", "/asyncio/base_events.py") == nullptr) {
+    return false;
+  }
+  const AwaitedFiles awaited = awaited_files(of, thread);
+  return awaited.any && !awaited.with_time && awaited.files.size() == 1 &&
+         awaited_from_others(of, awaited).empty();
+}
+
 }  // namespace
 
 bool waits_inside(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  if (is_loop_for_itself(of, thread)) {
+    return true;
+  }
   if (!thread.sleeps_in("futex") || thread.has_timeout() || thread.ran ||
       thread.frames().empty()) {
     return false;

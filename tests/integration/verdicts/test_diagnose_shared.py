@@ -16,7 +16,7 @@ def begin(case, python):
 # case: the cause behind it, how sure, what is in the sentence
 HANGS = {
     "event reads": ("writer-gone", "certain", "a pipe"),
-    "event waits_for_another": ("shared-wait", "possible", "until another process resumes it"),
+    "event waits_for_another": ("nobody-left", "likely", "no other process is left that shares it"),
     "event_of_several reads": ("writer-gone", "certain", "a pipe"),
     "event_of_spawned reads": ("writer-gone", "certain", "a pipe"),
     "bounded_semaphore reads": ("writer-gone", "certain", "a pipe"),

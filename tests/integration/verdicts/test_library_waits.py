@@ -106,7 +106,11 @@ WAITS = {
     "twisted_server": ("Twisted", r"events of its connections", "idle"),
     "tornado_server": ("tornado", r"event loop \(Tornado\)", "idle"),
     "trio_sleeps": ("trio", r"event loop \(Trio\)", "idle"),
-    "gevent_sleeps": ("gevent", r"gevent's hub", "idle"),
+    "gevent_sleeps": ("gevent", r"event loop \(gevent\) whose task main sleeps", "idle"),
+    "gevent_locks": ("gevent", r"\(gevent\) whose task .*takes.* awaits `second\.acquire\(\)`",
+                     "blocked"),
+    "gevent_server": ("gevent", r"gevent's hub", "idle"),
+    "grpc_aio_server": ("grpcio", r"whose task \S+ serves gRPC clients, and waits for", "idle"),
 }
 # The same of a thread beside main.
 THREADS = {

@@ -21,6 +21,11 @@ PROGRAMS = [
     ("causes_inside", "queues"), ("causes_inside", "not_woken"), ("causes", "locks"),
     ("causes", "unset_future"), ("causes", "event_alone"), ("causes", "asyncio_server"),
     ("healthy", "stops_by_event"), ("healthy", "heartbeat"),
+    ("more_waits", "thread_pool_in_itself"), ("more_waits", "queue_of_a_loops_thread"),
+    ("more_waits", "other_party_has_ended"), ("more_waits", "semaphore_in_c"),
+    ("more_waits", "first_of_two_cats"), ("more_waits", "pidfd_of_a_reader"),
+    ("more_waits", "output_of_a_loops_grandchild"), ("more_waits", "supervises"),
+    ("more_waits", "selects_nothing"),
 ]
 LOOKS = 10
 GET_ON = ("file", "with_limit", "beats", "tries_flock", "sqlite_exclusive")  # all the time
@@ -103,7 +108,8 @@ def test_commands_say_the_same(tmp_path):
         assert (there["verdict"], there["stalled"]) == states[pid][:2], (programs[pid][0], there)
 
     # attach: the same call, and for as long as `ps` says.
-    for name in ("finalizer", "locks", "opens_fifo", "event_alone", "once"):
+    for name in ("finalizer", "locks", "opens_fifo", "event_alone", "once",
+                 "thread_pool_in_itself"):
         (pid,) = [pid for pid, (case, _) in programs.items() if case == name]
         (shown,) = hangdbg("ps", pid, "--json").json()["processes"]
         done = hangdbg("attach", pid, "-c", "w")
@@ -114,7 +120,8 @@ def test_commands_say_the_same(tmp_path):
         assert not re.search(r"\bms$|^\d s$", found[3]), (name, found[3], shown)
 
     # dap: after `attach`, since an editor's session is its own visit.
-    for name in ("finalizer", "locks", "opens_fifo", "event_alone", "file"):
+    for name in ("finalizer", "locks", "opens_fifo", "event_alone", "file",
+                 "thread_pool_in_itself", "queue_of_a_loops_thread"):
         (pid,) = [pid for pid, (case, _) in programs.items() if case == name]
         with DapClient.stdio() as editor:
             editor.attach(pid)

@@ -290,6 +290,47 @@ def gevent_sleeps():
     gevent.sleep(10000)
 
 
+def gevent_locks():
+    """Two greenlets that have each other's locks, beside one with a timer."""
+    import gevent
+    import gevent.lock
+
+    def takes(first, second):
+        first.acquire()
+        gevent.sleep(0.1)
+        second.acquire()
+
+    def ticks():
+        while True:
+            gevent.sleep(1)
+    one, other = gevent.lock.BoundedSemaphore(1), gevent.lock.BoundedSemaphore(1)
+    gevent.spawn(ticks)
+    workers = [gevent.spawn(takes, one, other), gevent.spawn(takes, other, one)]
+    ready()
+    gevent.joinall(workers)
+
+
+def gevent_server():
+    from gevent.pywsgi import WSGIServer
+    server = WSGIServer(("127.0.0.1", 0), lambda environ, start: [])
+    ready()
+    server.serve_forever()
+
+
+def grpc_aio_server():
+    import asyncio
+
+    import grpc.aio
+
+    async def serve():
+        server = grpc.aio.server()
+        server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        ready()
+        await server.wait_for_termination()
+    asyncio.run(serve())
+
+
 def anyio_thread():
     """A worker has been handed a function of C, and main joins it."""
     import functools

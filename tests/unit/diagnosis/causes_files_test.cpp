@@ -241,6 +241,31 @@ const std::vector<MadeUpCase>& file_cases() {
          parent_waits(system);
          writes(system, kOther);
        }},
+      {"input_of_another_than_its_parent", CauseId::PipeRead, Blocked, Likely,
+       false, "waits for what process 99999903 writes into a pipe",
+       [](auto& system) {
+         at_input(system);
+         system.process(kThird).sleeps_in(SYS_clock_nanosleep, {});
+         writes(system, kThird);
+       }},
+      {"input_of_a_parent_that_reads", CauseId::TerminalInput, Idle, Certain,
+       true, "its standard input",
+       [](auto& system) {
+         at_input(system);
+         auto& parent = system.python(kOther);
+         parent.sleeps_in(SYS_read, {5}, own_frames());
+         parent.open_pipe(5, kPipe + 7);
+         writes(system, kOther);
+       }},
+      {"input_of_a_parent_that_reads_a_terminal", CauseId::TerminalInput, Idle,
+       Certain, false, "its standard input",
+       [](auto& system) {
+         at_input(system);
+         auto& parent = system.python(kOther);
+         parent.sleeps_in(SYS_read, {5}, own_frames());
+         parent.files[5] = {.fd = 5, .name = "/dev/pts/3"};
+         writes(system, kOther);
+       }},
       {"input_of_a_parent_and_another", CauseId::TerminalInput, Idle, Certain,
        false, "",
        [](auto& system) {

@@ -108,6 +108,15 @@ void is_ready(MadeUpSystem& system, MadeUpProcess& one) {
       system.objects.of_class("Handle");
 }
 
+// A thread waits for what a task of the main thread's loop may give it.
+void beside_a_loop(MadeUpSystem& system, std::uint64_t millis = ~0ULL) {
+  auto& one = system.python(kOne);
+  waits_in(system, one, "Queue", "queue.py", "get");
+  in_loop(one, millis);
+  one.files[6] = {.fd = 6, .kind = FileKind::Epoll, .watches = {{.fd = 7}}};
+  one.files[7] = {.fd = 7, .kind = FileKind::EventFd};
+}
+
 // ---- pools
 
 MadeUpProcess& at_pool(MadeUpSystem& system,
@@ -183,6 +192,28 @@ const std::vector<MadeUpCase>& inside_cases() {
       {"locks_without_a_record_for_a_time", CauseId::PythonLock, Blocked,
        Possible, true, "its owner is not recorded",
        [](auto& system) { two_locks(system, /*time=*/1); }},
+      {"a_queue_of_a_thread_and_its_loop", CauseId::NobodyLeft, Stuck, Likely,
+       true, "all 2 threads that are here wait for each other",
+       [](auto& system) { beside_a_loop(system); }},
+      {"a_queue_of_a_thread_and_a_loop_with_a_timer", CauseId::Condition,
+       Blocked, Possible, true, "waits in Queue.get for another thread",
+       [](auto& system) { beside_a_loop(system, /*millis=*/5000); }},
+      {"a_condition_in_turns", CauseId::Condition, Running, Possible, false,
+       "waits in Condition.wait for another thread",
+       [](auto& system) {
+         auto& one = system.python(kOne);
+         waits_in(system, one, "Condition", "threading.py", "wait").ran = true;
+         sleeps(one);
+       }},
+      {"the_results_of_map", CauseId::Future, Blocked, Likely, false,
+       "waits for the result of a Future (map)",
+       [](auto& system) {
+         auto& one = system.python(kOne);
+         waits_in(system, one, "Condition", "concurrent/futures/_base.py",
+                  "result_iterator");
+         one.sleeps_in(SYS_clock_nanosleep, {},
+                       called({{"concurrent/futures/thread.py", "run"}}));
+       }},
       // ---- an Event that a signal sets
       {"an_event_of_a_handler", CauseId::Condition, Idle, Possible, false,
        "waits for an Event, which a handler of SIGTERM could set",
@@ -229,15 +260,27 @@ const std::vector<MadeUpCase>& inside_cases() {
        [](auto& system) {
          forked(in_library(system, "polars.abi3.so")).sleeps_in(SYS_futex, {});
        }},
-      {"a_library_without_a_fork", CauseId::Unknown, Unknown, Possible, true,
-       "", [](auto& system) { in_library(system, "polars.abi3.so"); }},
-      {"python_itself_after_a_fork", CauseId::Unknown, Unknown, Possible, true,
+      {"a_library_without_a_fork", CauseId::NobodyLeft, Stuck, Likely, true,
+       "waits for another thread, and no other thread is here",
+       [](auto& system) { in_library(system, "polars.abi3.so"); }},
+      {"a_library_with_another_thread", CauseId::Unknown, Unknown, Possible,
+       true, "cause unknown",
+       [](auto& system) {
+         in_library(system, "polars.abi3.so").sleeps_in(SYS_futex, {});
+       }},
+      {"a_library_and_a_handler", CauseId::Unknown, Unknown, Possible, true,
+       "cause unknown",
+       [](auto& system) {
+         in_library(system, "polars.abi3.so").status.signals_caught =
+             1ULL << (SIGTERM - 1);
+       }},
+      {"python_itself_after_a_fork", CauseId::NobodyLeft, Stuck, Likely, true,
        "",
        [](auto& system) {
          forked(in_library(system, "libpython3.11.so.1.0"));
        }},
-      {"a_module_of_the_library_after_a_fork", CauseId::Unknown, Unknown,
-       Possible, true, "",
+      {"a_module_of_the_library_after_a_fork", CauseId::NobodyLeft, Stuck,
+       Likely, true, "",
        [](auto& system) { forked(in_library(system, "_ssl.so")); }},
   };
   return kCases;

@@ -63,9 +63,9 @@ MadeUpProcess& pool_process(MadeUpSystem& system, int pid, bool busy) {
   auto& worker = system.python(pid);
   Functions functions = {{"concurrent/futures/process.py", "_process_worker"}};
   auto frames = called(functions);
-  if (busy) {
-    frames.insert(frames.begin(), own_frames().front());
-  }
+  frames.insert(frames.begin(),
+                busy ? own_frames().front()
+                     : called({{"multiprocessing/queues.py", "get"}}).front());
   ThreadSnapshot& main = worker.sleeps_in(SYS_futex, futex(), frames);
   if (busy) {
     computes(main);
@@ -222,7 +222,7 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          one.numbers[{"join", "self.unfinished_tasks"}] = 1;
          another_sleeps(one);
        }},
-      {"goes_on_and_waits_again", CauseId::Condition, Blocked, Possible, false,
+      {"goes_on_and_waits_again", CauseId::Condition, Running, Possible, false,
        "", [](auto& system) { at_event(system).threads[0].ran = true; }},
       // ---- a Future of a pool
       {"a_future", CauseId::NobodyLeft, Stuck, Likely, true,

@@ -197,8 +197,8 @@ const std::vector<MadeUpCase>& lock_cases() {
       {"an_rlock_across_fork", CauseId::ForkLock, Stuck, Likely, true,
        "perhaps it was held when process 99999902 forked",
        [](auto& system) { forked(at_rlock_of(system, kNobodys)); }},
-      {"no_lock_that_its_frames_know", CauseId::Unknown, Unknown, Possible,
-       true, "asleep in futex",
+      {"no_lock_that_its_frames_know", CauseId::NobodyLeft, Stuck, Likely, true,
+       "waits for another thread, and no other thread is here",
        [](auto& system) {
          auto& one = system.python(kOne);
          auto frames = own_frames();

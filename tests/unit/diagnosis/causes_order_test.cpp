@@ -32,7 +32,7 @@ const std::set<Before> kBefore = {
     // What a library waits for by the means of another rule.
     {"exit", "time"},
     {"idle worker", "terminal"},
-    {"launcher", "events"},
+    {"launcher", "signal"},
     {"launcher", "time"},
     {"asyncio", "connection"},
     {"asyncio", "events"},
@@ -48,9 +48,18 @@ const std::set<Before> kBefore = {
     {"DNS", "UDP"},
     {"manager", "connection"},
     {"manager", "events"},
+    // "private futex" applies to any wait for a thread, if none is there.
+    {"Python lock", "private futex"},
+    {"condition", "private futex"},
+    {"idle worker", "private futex"},
+    {"join", "private futex"},
+    {"native fork", "private futex"},
+    {"resource pool", "private futex"},
     // "events" applies to any wait for descriptors.
     {"terminal", "pipe"},
     {"terminal", "events"},
+    {"child", "events"},
+    {"child", "time"},
     {"pseudo-terminal", "events"},
     {"PostgreSQL", "events"},
     {"pipe", "events"},
@@ -68,6 +77,7 @@ const std::set<Before> kBefore = {
     {"Python lock", "busy"},
     {"resource pool", "busy"},
     {"events", "busy"},
+    {"connection", "busy"},
     {"GIL", "busy"},
     // CUDA's rule knows the call in which the GIL is held.
     {"CUDA", "GIL"},

@@ -54,9 +54,9 @@ MadeUpProcess& pool_worker(MadeUpSystem& system,
   system.parents.emplace(parent, pid);
   auto& worker = system.python(pid);
   auto frames = called({{kPool, "worker"}});
-  if (busy) {
-    frames.insert(frames.begin(), own_frames().front());
-  }
+  frames.insert(frames.begin(),
+                busy ? own_frames().front()
+                     : called({{"multiprocessing/queues.py", "get"}}).front());
   worker.sleeps_in(SYS_clock_nanosleep, {}, std::move(frames));
   return worker;
 }
@@ -131,6 +131,34 @@ const std::vector<MadeUpCase>& process_cases() {
          child(system);
          child(system, kThird);
        }},
+      {"by_pidfd", CauseId::Child, Blocked, Certain, false,
+       "waits for the end of its child, process 99999902",
+       [](auto& system) {
+         waits_for_child(system, kOther, SYS_read);
+         system.at(kOne).threads.front().wait.call.args[0] = 5;
+         system.at(kOne).files[5] = {
+             .fd = 5, .kind = FileKind::PidFd, .pid = kOther};
+         child(system);
+       }},
+      {"by_a_pidfd_of_another", CauseId::Child, Blocked, Certain, false,
+       "waits for the end of process 99999902",
+       [](auto& system) {
+         waits_for_child(system, kOther, SYS_read);
+         system.at(kOne).threads.front().wait.call.args[0] = 5;
+         system.at(kOne).files[5] = {
+             .fd = 5, .kind = FileKind::PidFd, .pid = kOther};
+         child(system);
+         system.parents.clear();
+       }},
+      {"a_child_for_a_limited_time", CauseId::Child, Blocked, Certain, false,
+       "waits for the end of its child, process 99999902",
+       [](auto& system) {
+         auto& one = system.python(kOne);
+         one.sleeps_in(SYS_clock_nanosleep, {},
+                       called({{"subprocess.py", "_wait"}}));
+         one.numbers[{"_wait", "self.pid"}] = kOther;
+         child(system);
+       }},
       {"a_child_that_is_not_seen", CauseId::Child, Blocked, Certain, true,
        "process 99999902, which cannot be seen",
        [](auto& system) { waits_for_child(system, kOther); }},
@@ -156,9 +184,27 @@ const std::vector<MadeUpCase>& process_cases() {
          at_pool(system);
          pool_worker(system, true);
          system.parents.emplace(kOne, kThird);
-         system.python(kThird).sleeps_in(SYS_futex, {},
-                                         called({{kPool, "worker"}}));
+         system.python(kThird).sleeps_in(
+             SYS_futex, {},
+             called({{"multiprocessing/queues.py", "get"}, {kPool, "worker"}}));
          computes(system.at(kOther));
+       }},
+      {"a_pool_whose_task_is_in_c", CauseId::PoolResult, Blocked, Likely, true,
+       "of 1 workers 1 is at work",
+       [](auto& system) {
+         at_pool(system);
+         system.parents.emplace(kOne, kOther);
+         system.python(kOther).sleeps_in(SYS_futex, {},
+                                         called({{kPool, "worker"}}));
+       }},
+      {"a_pool_of_threads_at_work", CauseId::PoolResult, Blocked, Likely, false,
+       "waits for a result of a ThreadPool: of 2 threads 1 is at work",
+       [](auto& system) {
+         auto& one = at_pool(system);
+         one.sleeps_in(SYS_futex, {}, called({{kPool, "worker"}}));
+         auto frames = called({{kPool, "worker"}});
+         frames.insert(frames.begin(), own_frames().front());
+         one.sleeps_in(SYS_clock_nanosleep, {}, frames);
        }},
       {"a_pool_whose_task_sleeps", CauseId::PoolResult, Blocked, Likely, false,
        "of 1 workers 1 is at work",
@@ -299,7 +345,9 @@ TEST(Causes, ATaskOfAPoolThatIsLost) {
                 called({{"threading.py", "wait"}, {kPool, "get"}}))
       .wait.runs = real.runs();
   system.parents.emplace(real.pid(), kOther);
-  system.python(kOther).sleeps_in(SYS_futex, {}, called({{kPool, "worker"}}));
+  system.python(kOther).sleeps_in(
+      SYS_futex, {},
+      called({{"multiprocessing/queues.py", "get"}, {kPool, "worker"}}));
   const Cause cause = cause_of(system, real.pid());
   EXPECT_EQ(cause.id, CauseId::TaskLost);
   EXPECT_EQ(cause.progress, Progress::Blocked);

@@ -98,6 +98,13 @@ const std::vector<MadeUpCase>& sampled_cases() {
                {"i", std::to_string(sample)}};
          };
        }},
+      {"one_call_all_the_time", CauseId::Runs, Running, Likely, false, "runs",
+       [](auto& system) {
+         spins(system);
+         system.at(kOne).frame_loops["load"] = {
+             .call = {.at = 8, .callee = "str", .text = "str(x)"},
+             .loops = {{.first_line = 11, .last_line = 12}}};
+       }},
       {"a_loop_that_asks_for_the_time", CauseId::Runs, Running, Likely, false,
        "",
        [](auto& system) {

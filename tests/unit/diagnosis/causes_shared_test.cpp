@@ -177,6 +177,37 @@ TEST_F(CausesShared, TheRoomInAQueueOfOneIsNoLock) {
   auto& one = system.at(pid);
   one.objects[{"put", "lock._semlock"}] = room;
   one.objects[{"put", "lock"}] = bounded;
+  EXPECT_EQ(cause_of(system, pid).id, CauseId::NobodyLeft);
+  const Holder holder({handle}, 0);
+  shared_with(holder.child());
+  EXPECT_EQ(cause_of(system, pid).id, CauseId::SharedWait);
+}
+
+TEST_F(CausesShared, WhatNobodyIsLeftToDo) {
+  const Address event = system.objects.semlock(handle, 0, 1 << 20);
+  waits_for(event);
+  Cause cause = cause_of(system, pid);
+  EXPECT_EQ(cause.id, CauseId::NobodyLeft);
+  EXPECT_EQ(cause.progress, Progress::Stuck);
+  EXPECT_EQ(cause.confidence, Confidence::Likely);
+  EXPECT_THAT(cause.summary, HasSubstr("no other process is left"));
+  // One that shares it, and waits for it, too.
+  const Holder holder({handle}, 0);
+  auto& other = shared_with(holder.child()).python();
+  other.threads.clear();
+  other.sleeps_in(SYS_futex, {handle.value, FUTEX_WAIT}, own_frames());
+  cause = cause_of(system, pid);
+  EXPECT_EQ(cause.id, CauseId::NobodyLeft);
+  EXPECT_THAT(cause.summary, HasSubstr("all processes that share it wait"));
+  other.threads.front().ran = true;
+  EXPECT_EQ(cause_of(system, pid).id, CauseId::SharedWait);
+  other.threads.front().ran = false;
+  // A child of that one may share it as well.
+  system.parents.emplace(holder.child().pid(), kOther);
+  EXPECT_EQ(cause_of(system, pid).id, CauseId::SharedWait);
+  system.parents.erase(holder.child().pid());
+  // So may a thread here set it, or a handler.
+  system.at(pid).status.signals_caught = 1 << 14;
   EXPECT_EQ(cause_of(system, pid).id, CauseId::SharedWait);
 }
 

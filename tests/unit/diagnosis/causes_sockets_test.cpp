@@ -128,8 +128,8 @@ const std::vector<MadeUpCase>& socket_cases() {
          at_socket(system);
          system.peers[kSocket] = {};
        }},
-      {"a_unix_socket_on_which_data_comes", CauseId::Idle, Idle, Likely, false,
-       "waits for events on 1 descriptor",
+      {"a_unix_socket_on_which_data_comes", CauseId::PeerSilent, Blocked,
+       Likely, false, "whose other end this process itself has",
        [](auto& system) {
          at_socket(system).threads.front().ran = true;
          system.peers[kSocket] = {kOne};
@@ -201,8 +201,8 @@ const std::vector<MadeUpCase>& socket_cases() {
          system.tcp[kSocket] = tcp(TcpState::Established);
          system.tcp[kSecond] = tcp(TcpState::Established);
        }},
-      {"an_event_loop_of_none", CauseId::Idle, Idle, Likely, false,
-       "waits for events on 0 descriptors",
+      {"an_event_loop_of_none", CauseId::NobodyLeft, Stuck, Likely, true,
+       "waits for events, and watches no descriptor",
        [](auto& system) { at_epoll(system, {}); }},
       // ---- an event loop of asyncio that waits in another call
       {"asyncio_is_blocked", CauseId::AsyncioBlocked, Blocked, Likely, true,

@@ -83,6 +83,35 @@ MadeUpProcess& serves_terminal(MadeUpSystem& system) {
   return one;
 }
 
+// A loop that watches the pipe into which kOther could write.
+MadeUpProcess& at_pipe(MadeUpSystem& system, std::vector<PythonFrame> frames) {
+  constexpr std::uint64_t kPipe = 41;
+  auto& one =
+      in_loop(system, {task(0x1000, "Task-1", std::move(frames))}, {}, ~0ULL);
+  watches(one, {.fd = 7, .kind = FileKind::EventFd});
+  watches(
+      one,
+      {.fd = 8, .kind = FileKind::Pipe, .name = "pipe:[41]", .inode = kPipe});
+  system.process(kOther).sleeps_in(SYS_clock_nanosleep, {});
+  system.ends = {{.pid = kOther, .fd = 1, .inode = kPipe, .writes = true}};
+  return one;
+}
+
+// It watches that many pipes, each of which another process has.
+void at_pipes(MadeUpSystem& system, std::vector<int> writers) {
+  auto& one = system.python(kOne);
+  one.sleeps_in(SYS_epoll_wait, {6, 0, 0, ~0ULL}, own_frames());
+  one.files[6] = {.fd = 6, .kind = FileKind::Epoll};
+  for (const int pid : writers) {
+    const int fd = 10 + pid % 10;
+    const auto inode = static_cast<std::uint64_t>(pid);
+    watches(one, {.fd = fd, .kind = FileKind::Pipe, .inode = inode});
+    system.process(pid).sleeps_in(SYS_clock_nanosleep, {});
+    system.ends.push_back(
+        {.pid = pid, .fd = 1, .inode = inode, .writes = true});
+  }
+}
+
 void waits_for_kind(MadeUpSystem& system, FileKind kind) {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_read, {5}, own_frames());
@@ -145,6 +174,25 @@ const std::vector<MadeUpCase>& task_cases() {
          one.numbers[{"communicate", "self._transport._pid"}] = kOther;
          child(system);
        }},
+      {"a_task_at_a_pipe", CauseId::PipeRead, Blocked, Likely, false,
+       "waits for what process 99999902 writes into a pipe",
+       [](auto& system) { at_pipe(system, own_frames()); }},
+      {"a_task_at_the_output_of_a_child_that_has_ended", CauseId::PipeRead,
+       Blocked, Certain, true,
+       "waits for the end of the output of process 99999903, which has ended: "
+       "process 99999902 still has it open",
+       [](auto& system) {
+         auto& one = at_pipe(
+             system, called({{"asyncio/subprocess.py", "communicate"}}));
+         one.numbers[{"communicate", "self._transport._pid"}] = kThird;
+       }},
+      {"a_task_that_serves_grpc", CauseId::Serves, Idle, Likely, false,
+       "whose task Task-1 serves gRPC clients, and waits for the server's end",
+       [](auto& system) {
+         in_loop(system, {task(0x1000, "Task-1",
+                               called({{"site-packages/grpc/aio/_server.py",
+                                        "wait_for_termination"}}))});
+       }},
       {"a_task_behind_a_thread_of_anyio", CauseId::Future, Blocked, Likely,
        false, "whose task Task-1 waits for what a thread does for it",
        [](auto& system) {
@@ -193,6 +241,23 @@ const std::vector<MadeUpCase>& task_cases() {
          system.tcp[kSocket] = {.inode = kSocket, .state = TcpState::Listen};
        }},
       // ---- descriptors of the kernel's own
+      {"an_eventfd_of_nobody", CauseId::NobodyLeft, Stuck, Likely, true,
+       "waits until something is added to its eventfd, and no other thread",
+       [](auto& system) { waits_for_kind(system, FileKind::EventFd); }},
+      {"an_eventfd_that_a_child_may_have", CauseId::Condition, Blocked,
+       Possible, true, "waits until something is added to its eventfd",
+       [](auto& system) {
+         waits_for_kind(system, FileKind::EventFd);
+         system.parents.emplace(kOne, kOther);
+       }},
+      {"an_epoll_set_of_nothing", CauseId::NobodyLeft, Stuck, Likely, true,
+       "waits for events, and watches no descriptor, and no other thread",
+       [](auto& system) { at_pipes(system, {}); }},
+      {"any_of_two_pipes", CauseId::PipeRead, Blocked, Possible, false,
+       "waits until one of 2 processes writes into a pipe or ends",
+       [](auto& system) {
+         at_pipes(system, {kOther, kThird});
+       }},
       {"a_timer_by_descriptor", CauseId::Idle, Idle, Likely, false,
        "waits for a timer (timerfd)",
        [](auto& system) { waits_for_kind(system, FileKind::TimerFd); }},

@@ -56,9 +56,21 @@ const std::vector<MadeUpCase>& time_cases() {
        "sleeps for a fixed time",
        [](auto& system) { in_call(system, SYS_clock_nanosleep); }},
       {"sleeps_by_select", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& system) { in_call(system, SYS_select, {0}); }},
+       [](auto& system) {
+         in_call(system, SYS_select, {0, 0, 0, 0, 1});
+       }},
       {"sleeps_by_pselect", CauseId::Sleeps, Idle, Certain, false, "",
-       [](auto& system) { in_call(system, SYS_pselect6, {0}); }},
+       [](auto& system) {
+         in_call(system, SYS_pselect6, {0, 0, 0, 0, 1});
+       }},
+      {"selects_nothing_for_ever", CauseId::Idle, Idle, Certain, false,
+       "waits for a signal",
+       [](auto& system) { in_call(system, SYS_select, {0}); }},
+      {"polls_nothing_for_ever", CauseId::Idle, Idle, Certain, false,
+       "waits for a signal",
+       [](auto& system) {
+         in_call(system, SYS_poll, {0, 0, ~0ULL});
+       }},
       {"selects", CauseId::Idle, Idle, Likely, false,
        "waits for events on 0 descriptors",
        [](auto& system) { in_call(system, SYS_select, {5}); }},
@@ -69,6 +81,20 @@ const std::vector<MadeUpCase>& time_cases() {
       {"polls", CauseId::Polls, Polling, Certain, false,
        "polls `exists(path)` at train.py:11-12 in load, and sleeps in between",
        [](auto& system) { in_loop(system, {.conditions = {exists()}}); }},
+      {"naps_in_a_task_of_a_worker", CauseId::Sleeps, Idle, Certain, false,
+       "sleeps for a fixed time",
+       [](auto& system) {
+         auto& one = system.python(kOne);
+         one.sleeps_in(SYS_clock_nanosleep, {},
+                       {own_frames().front(), frame("/lib/pool.py", "worker")});
+         one.frame_loops["load"] = {.call = {.callee = "time.sleep"}};
+         // (True, func(*args))
+         one.frame_loops["worker"] = {
+             .loops = {{.first_line = 11,
+                        .last_line = 12,
+                        .conditions = {{.callee = "get", .text = "get()"}},
+                        .sets_arguments = true}}};
+       }},
       {"polls_and_shows_progress", CauseId::Polls, Polling, Likely, false,
        "polls `exists(path)`",
        [](auto& system) {
@@ -209,7 +235,8 @@ namespace {
 TEST(CausesOfTime, ASleepIsANap) {
   const std::vector<std::tuple<long, std::vector<std::uint64_t>, bool>> kCalls =
       {{SYS_clock_nanosleep, {}, true},
-       {SYS_select, {0, 0, 0, 0}, true},
+       {SYS_select, {0, 0, 0, 0, 1}, true},
+       {SYS_select, {0, 0, 0, 0, 0}, false},
        {SYS_poll, {0, 0, 100}, true},
        {SYS_select, {5, 0, 0, 0}, false},
        {SYS_futex, {0, 0, 0, 0}, false}};

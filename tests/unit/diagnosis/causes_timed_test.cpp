@@ -221,8 +221,9 @@ const std::vector<MadeUpCase>& timed_cases() {
        [](auto& system) {
          in_simple_queue(system, "_queue.SimpleQueue", soon());
        }},
-      {"calls_get_of_something_else", CauseId::Unknown, Unknown, Possible, true,
-       "cause unknown", [](auto& system) { in_simple_queue(system, "Box"); }},
+      {"calls_get_of_something_else", CauseId::NobodyLeft, Stuck, Likely, true,
+       "waits for another thread, and no other thread is here",
+       [](auto& system) { in_simple_queue(system, "Box"); }},
       {"waits_for_a_message_in_c", CauseId::Idle, Idle, Likely, false,
        "waits for a message of a ZeroMQ socket",
        [](auto& system) { in_zmq(system, "zmq_msg_recv"); }},

@@ -44,6 +44,22 @@ class JobOfFour {
     return *this;
   }
 
+  // Asleep for a second, in a loop that only sleeps or also works.
+  JobOfFour& naps(int rank, std::uint64_t number, bool works) {
+    RankDiagnosis& one = add(rank);
+    one.groups = groups(number);
+    one.found->cause = {.id = CauseId::Sleeps,
+                        .progress = Progress::Idle,
+                        .confidence = Confidence::Certain,
+                        .summary = "sleeps between rounds",
+                        .timeout_scale = works ? 1.0 : 0.0};
+    one.found->chain.front().cause = one.found->cause;
+    one.found->chain.front().waiting_s = 1;
+    one.found->state = Progress::Idle;
+    one.found->stalled = false;
+    return *this;
+  }
+
   const JobDiagnosis& cause() {
     find_job_cause(job_, 10);
     return job_;
@@ -115,6 +131,21 @@ TEST(JobCause, ARankIsStuckElsewhere) {
   EXPECT_EQ(found.cause.id, CauseId::StaleLockFile) << found.cause.summary;
   EXPECT_EQ(found.odd.text(), "2");
   EXPECT_TRUE(found.hung);
+}
+
+// However short each of its sleeps is.
+TEST(JobCause, ARankThatOnlySleepsRests) {
+  for (const bool works : {false, true}) {
+    JobOfFour job;
+    const JobDiagnosis& found = job.in(0, "all_reduce", 43)
+                                    .in(1, "all_reduce", 43)
+                                    .naps(2, 42, works)
+                                    .in(3, "all_reduce", 43)
+                                    .cause();
+    EXPECT_EQ(found.cause.id, CauseId::Sleeps) << found.cause.summary;
+    EXPECT_EQ(found.odd.text(), "2");
+    EXPECT_EQ(found.hung, !works);
+  }
 }
 
 TEST(JobCause, AllHaveComeThere) {

@@ -1,4 +1,5 @@
-// An event loop of Trio: what its tasks wait for.
+// Event loops that are not those of asyncio: what the tasks of Trio, and the
+// greenlets of gevent and eventlet, wait for.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/event_loop.h"
+#include "diagnosis/waits/hub_greenlets.h"
 #include "diagnosis/waits/waits_inside.h"
 #include "inspector/cpython/async/trio_tasks.h"
 
@@ -45,6 +47,15 @@ void tell_nobody_left(const std::vector<AsyncioTask>& tasks, Cause& cause) {
       "and no other thread of Python is here");
 }
 
+// "runs an event loop (Trio) whose task ..."
+void tell_kind(std::string_view kind, Cause& cause) {
+  cause.of_tasks = true;
+  constexpr std::string_view kLoop = "an event loop";
+  if (const auto at = cause.summary.find(kLoop); at != std::string::npos) {
+    cause.summary.insert(at + kLoop.size(), fmt::format(" ({})", kind));
+  }
+}
+
 }  // namespace
 
 Found trio(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
@@ -69,11 +80,20 @@ Found trio(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     if (nobody_is_left(of, thread, *cause)) {
       tell_nobody_left(all->tasks, *cause);
     }
-    cause->of_tasks = true;
-    constexpr std::string_view kLoop = "an event loop";
-    if (const auto at = cause->summary.find(kLoop); at != std::string::npos) {
-      cause->summary.insert(at + kLoop.size(), " (Trio)");
-    }
+    tell_kind("Trio", *cause);
+  }
+  return cause;
+}
+
+// No greenlet can be told to be the last that runs: the others are not looked
+// for. If none is left at all, gevent itself raises an error.
+Found greenlets(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  const auto found = hub_greenlets(of, thread);
+  auto cause =
+      found ? loop_of_tasks(of, thread, found->tasks, &found->tasks.front())
+            : std::nullopt;
+  if (cause) {
+    tell_kind(found->library, *cause);
   }
   return cause;
 }
