@@ -279,10 +279,14 @@ bool Finder::is_stalled(const WaitChain& chain) const {
                    : cause.confidence != Confidence::Possible;
 }
 
-// Each link that slept without a limit is still in the same sleep. A link that
-// runs now and then was judged as such.
+// Each link that slept without a limit is still in the same sleep, and was
+// already when it was looked at. A link that runs now and then was judged as
+// such.
 bool Finder::is_still_so(const std::vector<WaitEdge>& links) const {
   return std::ranges::all_of(links, [this](const WaitEdge& link) {
+    if (link.has_got_on) {
+      return false;
+    }
     const ProcessSnapshot* const of = system.snapshot(link.id.pid);
     const ThreadSnapshot* const thread =
         of != nullptr ? of->thread(link.id.tid) : nullptr;

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
@@ -12,9 +11,6 @@
 
 namespace hangdbg::causes {
 namespace {
-
-// A peer that cannot be seen may be busy for any time.
-constexpr double kNoTimeTells = std::numeric_limits<double>::infinity();
 
 std::string ends_of(const TcpSocket& socket) {
   return fmt::format("{} -> {}", socket.local.text(), socket.remote.text());

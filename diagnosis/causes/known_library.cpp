@@ -164,7 +164,7 @@ void refine_by_library(const ProcessSnapshot& of,
   }
   if (said == cause.summary) {
     // nothing to add
-  } else if (cause.blocked_by.empty()) {
+  } else if (cause.blocked_by.empty() && !cause.by_some_thread) {
     std::swap(cause.summary, said);
     cause.evidence.push_back(said);
   } else {

@@ -163,16 +163,15 @@ std::optional<std::string> changes_in(const ProcessSnapshot& of,
   return changes;
 }
 
-// A thread that sleeps for some milliseconds at a time may have been awake in
-// each sample: where it sleeps says more.
+// A thread, or an event loop, that sleeps for some milliseconds at a time may
+// have been awake in each sample: where it sleeps says more.
 Found sleeps_between(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   constexpr int kLooks = 6;
   constexpr auto kApart = std::chrono::milliseconds(3);
   const auto sleeping = [&]() -> std::optional<WaitSample> {
     auto now = of.wait_now(thread.id.tid);
-    return now && now->state == 'S' && is_timed_sleep(now->call)
-               ? std::move(now)
-               : std::nullopt;
+    return now && now->state == 'S' && !now->call.running ? std::move(now)
+                                                          : std::nullopt;
   };
   for (int look = 0; look < kLooks; ++look) {
     if (auto begun = sleeping()) {
@@ -183,7 +182,15 @@ Found sleeps_between(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
         ThreadSnapshot there = thread;
         there.wait = *std::move(begun);
         there.stack = std::move(stacks.front());
-        return sleep(of, there);
+        if (there.frames().front().file.ends_with("/selectors.py")) {
+          auto loop = asyncio(of, there);
+          if (loop && loop->progress != Progress::Stuck) {
+            return loop;
+          }
+        }
+        if (is_timed_sleep(there.wait.call)) {
+          return sleep(of, there);
+        }
       }
     }
     std::this_thread::sleep_for(kApart);

@@ -113,8 +113,11 @@ bool is_nobody_left(const ProcessSnapshot& of,
              return its->ran || !is_worker_loop(*its);
            }) == 1;
   };
+  const int parent = of.status.ppid;
+  const bool parent_is_unseen =
+      of.forked_from(parent) && of.system.snapshot(parent) == nullptr;
   return !thread.ran && !thread.has_timeout() && has_one_thread(of) &&
-         !runs_beside(of, thread) && wait.all_told &&
+         !runs_beside(of, thread) && wait.all_told && !parent_is_unseen &&
          wait.waiting.size() == wait.sharers.size() &&
          std::ranges::all_of(wait.waiting, [&](int pid) {
            const ProcessSnapshot* const other = of.system.snapshot(pid);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "diagnosis/waits/database_clients.h"
 #include "diagnosis/waits/socket_threads.h"
 #include "tracee/proc/proc_status.h"
 
@@ -50,6 +51,8 @@ std::string what_it_does(SocketUse use, const ThreadSnapshot* thread) {
       return ", which itself waits for data from it";
     case SocketUse::Accepts:
       return ", which waits for connections";
+    case SocketUse::AtWork:
+      return ", which has read all that was sent";
     default:
       return "";
   }
@@ -74,6 +77,11 @@ std::string use_text(SocketUse use, const ThreadSnapshot& thread) {
       return fmt::format("{} is in {} of it alone", who, thread.wait.syscall);
     case SocketUse::OnlyThread:
       return fmt::format("{} has one thread", who);
+    case SocketUse::AtWork:
+      return fmt::format(
+          "no thread of process {} is in a call that waits for that "
+          "connection; which one is at work for it is not known",
+          thread.id.pid);
     case SocketUse::Unknown:
       break;
   }
@@ -111,6 +119,25 @@ void say_who(const ProcessSnapshot& of,
   }
 }
 
+void tell_database(const ProcessSnapshot& of, int server, Cause& cause) {
+  constexpr std::size_t kMost = 4;
+  const auto clients = database_clients(of.system, server);
+  if (!clients) {
+    return;
+  }
+  cause.next.push_back({std::string(clients->command),
+                        "which lock is waited for, and its owner"});
+  std::size_t told = 0;
+  for (const int pid : clients->idle) {
+    if (pid != of.pid && told++ < kMost) {
+      cause.evidence.push_back(fmt::format(
+          "{} has a connection to it and asks nothing now: if it is in a "
+          "transaction, it has that one's locks",
+          process_text(pid)));
+    }
+  }
+}
+
 }  // namespace
 
 bool lead_to_peer(const ProcessSnapshot& of,
@@ -141,7 +168,13 @@ bool lead_to_peer(const ProcessSnapshot& of,
   const bool itself = std::ranges::all_of(
       found.threads, [&](const auto& one) { return one.id == thread.id; });
   for (const SocketThread& one : found.threads) {
-    cause.blocked_by.push_back(one.id);
+    if (one.use == SocketUse::AtWork) {
+      cause.by_some_thread = true;
+      cause.timeout_scale = kNoTimeTells;  // it may be busy for any time
+      tell_database(of, one.id.pid, cause);
+    } else {
+      cause.blocked_by.push_back(one.id);
+    }
   }
   if (itself) {
     // A signal handler may write to a socket that it interrupts.

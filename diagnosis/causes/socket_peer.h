@@ -2,6 +2,7 @@
 // can be seen of that.
 #pragma once
 
+#include <limits>
 #include <string>
 
 #include "diagnosis/snapshot/cause.h"
@@ -9,6 +10,9 @@
 #include "diagnosis/snapshot/socket_peers.h"
 
 namespace hangdbg::causes {
+
+// A peer that cannot be seen may be busy for any time.
+inline constexpr double kNoTimeTells = std::numeric_limits<double>::infinity();
 
 struct SocketWait {
   std::string over;  // "TCP (127.0.0.1:6379)", "a Unix socket"

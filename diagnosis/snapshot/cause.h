@@ -57,6 +57,8 @@ struct Cause {
   std::vector<NextStep> next = {};
   std::vector<ThreadId> blocked_by = {};  // if known
   bool any_unblocks = false;              // any one of them can end the wait
+  // Its summary names a process that can, by which of its threads is not known.
+  bool by_some_thread = false;
   // It is about the tasks of an event loop, and tells more than the function in
   // which the loop waits.
   bool of_tasks = false;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -146,14 +145,12 @@ struct Sharers {
 // Of all processes, for a relative may have another parent by now, and a fork
 // server, which does not share it, may stand between two that do.
 Sharers sharers_of(const ProcessSnapshot& of, const Shared& file) {
-  constexpr auto kMost = std::chrono::milliseconds(200);
-  const Deadline deadline = of.system.deadline().capped(kMost);
   Sharers found;
   for (const auto& [parent, pid] : of.system.children()) {
     if (pid == of.pid) {
       continue;
     }
-    if (deadline.expired()) {
+    if (of.system.deadline().expired()) {
       found.all_seen = false;
       break;
     }

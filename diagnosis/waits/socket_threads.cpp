@@ -190,7 +190,10 @@ Candidates candidates(const ProcessSnapshot& of, const Wanted& wanted) {
   if (!found.possible.empty()) {  // it is read: another thread may write
     std::ranges::copy(others, std::back_inserter(found.possible));
   } else {
-    found.possible = {{of.threads.front().id, SocketUse::Unknown}};
+    const bool has_read = wanted.peer.accepted && wanted.peer.unread == 0;
+    found.possible = {{of.threads.front().id, has_read && !of.is_python()
+                                                  ? SocketUse::AtWork
+                                                  : SocketUse::Unknown}};
   }
   return found;
 }
@@ -265,7 +268,8 @@ SocketThreads who_handles(const SocketPeer& peer,
     threads.threads = std::move(all.known);
   } else {
     threads.exact = threads.exact && all.possible.size() == 1 &&
-                    all.possible.front().use != SocketUse::Unknown;
+                    all.possible.front().use != SocketUse::Unknown &&
+                    all.possible.front().use != SocketUse::AtWork;
     threads.threads = std::move(all.possible);
   }
   return threads;

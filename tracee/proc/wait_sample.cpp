@@ -34,15 +34,19 @@ long restarted_call(int pid, int tid, const TaskSyscall& call) {
   return call.number;
 }
 
-// When it ran last is told on the clock of the CPU where it did: which is not
-// known where it has run since it was at that one.
+// When it ran last is told on the clock of the CPU where it did. One that has
+// run since `before` has waited for no time that counts.
 std::optional<double> not_run_for_s(int pid,
                                     int tid,
                                     const SchedStats& before,
                                     int cpu) {
   const auto ran = last_ran_s(pid, tid);
-  if (!ran || read_task_runs(pid, tid) != before) {
+  const auto runs = read_task_runs(pid, tid);
+  if (!ran || !runs) {
     return {};
+  }
+  if (*runs != before) {
+    return 0;
   }
   const auto now = scheduler_now_s(cpu);
   return now && *now >= *ran ? std::optional(*now - *ran) : std::nullopt;

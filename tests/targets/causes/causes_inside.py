@@ -31,6 +31,19 @@ def forever():
 # ---- self-deadlock
 
 
+def until_asleep(tid):
+    """Until that thread sleeps in one and the same wait for a while."""
+    def switches():
+        with open("/proc/self/task/%d/status" % tid) as status:
+            text = status.read()
+        return "State:\tS" in text and text[text.index("voluntary_ctxt_switches"):]
+
+    before = None
+    while not before or switches() != before:
+        before = switches()
+        time.sleep(0.05)
+
+
 def until_stuck(step, handler):
     """Calls `step` again and again, and `handler` by a signal in between, until main is in
     the handler for good."""
@@ -105,6 +118,7 @@ def held_by_other():
     def other():
         while not work.not_empty._waiters:
             time.sleep(0.01)
+        until_asleep(os.getpid())  # Python loses a signal that comes just before that
         with work.mutex:
             os.kill(os.getpid(), signal.SIGUSR2)
             say()

@@ -202,10 +202,11 @@ TEST_F(CausesShared, WhatNobodyIsLeftToDo) {
   other.threads.front().ran = true;
   EXPECT_EQ(cause_of(system, pid).id, CauseId::SharedWait);
   other.threads.front().ran = false;
-  // A child of that one may share it as well.
-  system.parents.emplace(holder.child().pid(), kOther);
+  // One that has another parent by now, and may end the wait.
+  const Holder orphan({handle}, 0);
+  system.parents.emplace(1, orphan.child().pid());
   EXPECT_EQ(cause_of(system, pid).id, CauseId::SharedWait);
-  system.parents.erase(holder.child().pid());
+  system.parents.erase(1);
   // So may a thread here set it, or a handler.
   system.at(pid).status.signals_caught = 1 << 14;
   EXPECT_EQ(cause_of(system, pid).id, CauseId::SharedWait);

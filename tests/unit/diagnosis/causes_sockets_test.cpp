@@ -100,7 +100,9 @@ const std::vector<MadeUpCase>& socket_cases() {
          system.peers[kSocket] = {kOther};
        }},
       {"the_other_end_has_threads", CauseId::PeerSilent, Blocked, Possible,
-       false, "",
+       false,
+       "waits for what process 99999902 sends over a Unix socket, which has "
+       "read all that was sent",
        [](auto& system) {
          at_socket(system);
          system.peers[kSocket] = {kOther};
