@@ -25,6 +25,7 @@
 #include "protocol/message.h"
 #include "protocol/requests/attach.h"
 #include "protocol/requests/breakpoint_locations.h"
+#include "protocol/requests/cached_source.h"
 #include "protocol/requests/cancel.h"
 #include "protocol/requests/completions.h"
 #include "protocol/requests/configuration_done.h"
@@ -85,6 +86,7 @@ struct Each {
 
 inline constexpr Each<Attach,
                       BreakpointLocations,
+                      CachedSource,
                       Cancel,
                       Completions,
                       ConfigurationDone,

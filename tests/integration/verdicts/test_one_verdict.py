@@ -75,7 +75,10 @@ def of_this_machine():
 
 def in_trees(pids):
     """What `tree` says of each; None: it says that it does not know, for want of time."""
-    found = {said["pid"]: one for said in hangdbg("tree", *pids, "--json").json()["processes"]
+    trees = hangdbg("tree", *pids, "--json").json()["processes"]
+    if any("processes" not in said for said in trees):
+        return None
+    found = {said["pid"]: one for said in trees
              for one in said["processes"] if one["pid"] == said["pid"]}
     return None if any(one["stalled"] is None for one in found.values()) else found
 
