@@ -230,8 +230,10 @@ def test_a_prompt_in_ranks_of_two_hosts_at_a_terminal(make_job, monkeypatch):
         one.type("rank %d\r" % there)
         one.expect(r"^rank %d on n%d$" % (there, there + 1))
         one.expect(prompt)
-        one.type("ranks all p __import__('time').sleep(1000)\r")
-        one.expect(r"sleep.*\n")
+        begun = [job.folder / ("begun%d" % rank) for rank in job.ranks]
+        one.type("ranks all p open('%s/begun%%d' %% rank, 'w').close(), sum(1 for _ in iter(int, 1))\r" % job.folder)
+        one.expect(r"iter.*\n")
+        until("it runs", lambda: any(path.exists() for path in begun))
         one.type("\x03")  # ends it on both
         one.expect(prompt)
         one.type("ranks all p 'of', rank\r")
