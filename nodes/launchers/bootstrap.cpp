@@ -42,8 +42,7 @@ constexpr std::string_view kSayNeed = R"sh(
 // can_run FOLDER: a program can be written and run there; $f is its name, in
 // which the node's is, since nodes may share the folder. (An empty file is run
 // as a script; where nothing may be run, that fails.)
-// $f keeps the room that the program needs. folder_in FOLDER: the same, in a
-// new folder $d.
+// folder_in FOLDER: the same, in a new folder $d.
 constexpr std::string_view kFunctions = R"sh(
   can_run() {
     mkdir -p "$1" 2>/dev/null;
@@ -85,7 +84,7 @@ constexpr std::string_view kReceive = R"sh(
     folder_in "${XDG_RUNTIME_DIR:-/run}" || f=;
   fi;
   if [ -n "$f" ]; then
-    gzip -dc 1<>"$f" || exit 1;
+    gzip -dc >"$f" || exit 1;
     if ! "$f" node --same "$h" </dev/null; then
       echo "hangdbg: the program did not arrive whole" >&2;
       exit 1;

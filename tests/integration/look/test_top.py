@@ -96,7 +96,7 @@ def test_tasks_once(tasks):
 
     def text():
         done = hangdbg("top", tasks.pid, "--tasks", "--once", "--max-overhead", "100")
-        return re.search(r"time % +time s +task +thread +at\n(.*\n)*? +[\d.]+ +[\d.]+  Task-\d+ +thread \d+ "
+        return re.search(r"time % +time s +task +thread +at\n(.*\n)*? +[\d.]+ +[\d.]+ +Task-\d+ +thread \d+ "
                          r"\(Main.*(left|spend) \(tasks.py:\d+\)", done.out)
     harness.until("a task is in the text", text)
 
