@@ -6,7 +6,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -19,9 +18,6 @@ namespace {
 
 constexpr auto kLookAgain = std::chrono::milliseconds(5);
 constexpr auto kToStart = std::chrono::seconds(10);
-constexpr std::size_t kReadPiece = 65536;
-// Then the others are to have their turn.
-constexpr std::size_t kMostAtOnce = std::size_t{4} << 20;
 
 struct Pipe {
   Fd read, write;
@@ -122,23 +118,22 @@ std::vector<std::string> launcher_variables() {
 
 std::string read_available(Fd& from) {
   std::string text;
-  while (from && text.size() <= kMostAtOnce) {
-    const std::size_t before = text.size();
-    ssize_t size = 0;
-    int why = 0;
-    // Not filled with zeros first: it is called for each wake-up of many nodes.
-    text.resize_and_overwrite(before + kReadPiece, [&](char* to, std::size_t) {
-      size = ::read(from.get(), to + before, kReadPiece);
-      why = errno;
-      return before + static_cast<std::size_t>(std::max<ssize_t>(size, 0));
-    });
-    if (size > 0 || (size < 0 && why == EINTR)) {
+  std::array<char, 65536> buffer{};
+  while (from) {
+    const auto size = ::read(from.get(), buffer.data(), buffer.size());
+    if (size > 0) {
+      text.append(buffer.data(), static_cast<std::size_t>(size));
+      if (text.size() > (std::size_t{4} << 20)) {
+        break;  // the others are to have their turn
+      }
+    } else if (size < 0 && errno == EINTR) {
       continue;
+    } else {
+      if (size == 0 || errno != EAGAIN) {
+        from.reset();
+      }
+      break;
     }
-    if (size == 0 || why != EAGAIN) {
-      from.reset();
-    }
-    break;
   }
   return text;
 }
