@@ -220,7 +220,8 @@ def questions(target):
         prompt("hold", "p answer", "release"),
         prompt("hold", "n", "n", "s"),
         prompt("b " + STOPS, "c", "p value", "n", "c"),
-        Asked(("dump", pid, "--native", "--locals"), (0,)),
+        # 4: the kernel reads no page for us that another is to give (userfaultfd(2)).
+        Asked(("dump", pid, "--native", "--locals"), (0, 4)),
         Asked(("peek", pid, "answer", *at), (0,)),
         Asked(("trace", pid, "--for", "0.1"), (0,)),
         Asked(("diagnose", pid), (0, 1, 2, 4)),
