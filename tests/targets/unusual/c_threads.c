@@ -1,6 +1,6 @@
-// A library for programs whose threads are made by C. Python's main thread is in
-// `run` until *stop: it naps, and a thread calls `call` all the time; others, each
-// new, call `nothing`, and end.
+// A library for programs whose threads are made by C. Python's main thread is
+// in `run` until *stop: it naps, and a thread calls `call` all the time;
+// others, each new, call `nothing`, and end.
 #include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>
