@@ -1,8 +1,13 @@
 #include "injector/checks/emulation.h"
 
+#include <elf.h>
 #include <fmt/core.h>
 
+#include <array>
+#include <string_view>
+
 #include "base/text.h"
+#include "tracee/memory/memory.h"
 #include "tracee/proc/proc_file.h"
 #include "tracee/program/program_image.h"
 
@@ -15,8 +20,13 @@ Status check_not_emulated(int pid,
   // "ld.so PROGRAM" starts the loader as a program; a static one has none.
   const Address first =
       started.loader ? started.loader : started.program_headers;
+  const LiveMemory memory(pid);
   for (const std::size_t module : danger.loader_modules()) {
-    if (modules[module].contains(first)) {
+    // It may have begun another program since its modules were read.
+    const auto magic =
+        memory.read_value<std::array<char, SELFMAG>>(modules[module].base);
+    if (modules[module].contains(first) || !magic ||
+        std::string_view(magic->data(), SELFMAG) != ELFMAG) {
       return {};
     }
   }
