@@ -96,9 +96,13 @@ def hover(session, arguments):
         scopes, owner = visible_names(session, arguments)
         value = resolve(in_class(text, owner), scopes)
     else:
-        value = resolve(text, frame_names(session, arguments))
+        scopes = frame_names(session, arguments)
+        value = resolve(text, scopes)
     if value is UNKNOWN:
-        raise Failure("expression-failed", "only names, attributes and items are shown here")
+        name = text.partition(".")[0].partition("[")[0]
+        raise Failure("expression-failed", "name %r is not defined" % name if (
+            name.isidentifier() and resolve(name, scopes) is UNKNOWN) else
+            "only names, attributes and items are shown here")
     described = describe_value(session, arguments.get("frameId") or 0, value, text, {})
     return {"result": described.pop("value"), **described, "hangdbg": {
         "statement": False, "none": value is None,

@@ -120,7 +120,7 @@ void set_up(CLI::App& app,
       "\n"
       "`hangdbg help COMMAND` shows the options and examples of a command.");
   app.set_help_flag("-h,--help", "Print this help and exit");
-  app.set_version_flag("--version", version_line(),
+  app.set_version_flag("-V,--version", version_line(),
                        "Print the version and exit");
   // One command at most, so that an expression called "attach" is none.
   app.require_subcommand(0, 1);

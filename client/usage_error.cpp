@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,21 @@
 
 namespace hangdbg {
 namespace {
+
+// What other tools call it.
+struct OtherWord {
+  std::string_view typed;
+  std::string_view ours;
+};
+constexpr auto kOtherWords = std::to_array<OtherWord>({
+    {"bt", "dump"},           {"py-bt", "dump"},  {"backtrace", "dump"},
+    {"stack", "dump"},        {"stacks", "dump"}, {"where", "dump"},
+    {"remote", "dump"},       {"list", "ps"},     {"ls", "ps"},
+    {"strace", "trace"},      {"lsof", "fds"},    {"ss", "net"},
+    {"netstat", "net"},       {"pstree", "tree"}, {"profile", "record"},
+    {"flamegraph", "record"}, {"gdb", "attach"},  {"pdb", "attach"},
+    {"prompt", "attach"},     {"print", "eval"},  {"why", "diagnose"},
+});
 
 Error unexpected(const CLI::App& app,
                  const CLI::App& command,
@@ -54,7 +70,10 @@ Error unknown_command(const CLI::App& app, const std::string& word) {
       names.push_back(command->get_name());
     }
   }
-  const auto meant = closest(word, names);
+  const auto known = std::ranges::find(kOtherWords, word, &OtherWord::typed);
+  const auto meant = known != kOtherWords.end()
+                         ? std::optional(std::string(known->ours))
+                         : closest(word, names);
   return {.id = ErrorId::Usage,
           .message = fmt::format("unknown command: {}", printable(word)),
           .hint = meant ? typed_but(word, *meant) : "hangdbg help"};
@@ -99,6 +118,14 @@ Error unknown_option(const CLI::App& app,
   }
   // Of a command, and typed before it, or without it.
   const auto named = app.get_subcommands();
+  if (named.empty() && (name == "-p" || name == "--pid")) {
+    error.message =
+        fmt::format("option {} needs a command before it", printable(name));
+    auto words = typed_words();
+    words.insert(words.begin() + 1, "diagnose");
+    error.hint = printable(shell_quote(words));
+    return error;
+  }
   const CLI::App* const its =
       named.empty() ? find_command(app, "ps") : named.front();
   if (&command == &app && its != nullptr &&

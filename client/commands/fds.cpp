@@ -29,6 +29,7 @@ struct FdsOptions {
   CommonOptions common;
   ViaOption via;
   TargetOption target;
+  JobOptions job;
 };
 
 int run(const FdsOptions& options);
@@ -42,6 +43,7 @@ void add_fds(cli::Command program) {
   const cli::Command command = program.add_command(
       "fds", "Show open descriptors, and what is at the other end");
   add_pid_option(command, options->target);
+  add_job_options(command, options->job);
   add_via_option(command, options->via);
   add_json_option(command, options->common);
   add_common_options(command, options->common);
@@ -73,7 +75,8 @@ int run(const FdsOptions& options) {
 Result<int> show(const FdsOptions& options) {
   TRY(options.common.configure_log());
   const Deadline deadline = options.common.deadline();
-  const int pid = TRY(chosen_process(options.target, deadline));
+  const int pid =
+      TRY(chosen_process(options.target, options.job, "fds", deadline));
   TRY(read_status(pid));  // whether there is one
   return run_with_deadline<Result<Descriptors>>(
       deadline,

@@ -19,9 +19,9 @@ struct LocksOptions {
 
 Result<int> show(const LocksOptions& options) {
   TRY(options.common.configure_log());
-  const auto pids =
-      TRY(chosen_processes(options.processes, options.common.deadline()));
-  return show_each<SeenLocks>(options.common, "locks", pids, see_locks,
+  const auto chosen = TRY(
+      chosen_processes(options.processes, "locks", options.common.deadline()));
+  return show_each<SeenLocks>(options.common, "locks", chosen, see_locks,
                               locks_text, locks_json);
 }
 

@@ -22,8 +22,8 @@ struct NetCommandOptions {
 };
 
 Result<int> probe(const NetCommandOptions& options) {
-  if (options.processes.children || options.net.socket_options ||
-      !options.processes.named.flagged.empty()) {
+  if (options.processes.children || options.processes.job.given() ||
+      options.net.socket_options || !options.processes.named.flagged.empty()) {
     return fail(ErrorId::Usage, "--probe is about machines, not processes",
                 "hangdbg net --probe [HOST:PORT...]");
   }
@@ -40,10 +40,10 @@ Result<int> show(const NetCommandOptions& options) {
     return probe(options);
   }
   TRY(options.common.configure_log());
-  const auto pids =
-      TRY(chosen_processes(options.processes, options.common.deadline()));
+  const auto chosen = TRY(
+      chosen_processes(options.processes, "net", options.common.deadline()));
   return show_each<SeenNet>(
-      options.common, "net", pids,
+      options.common, "net", chosen,
       [net = options.net](int pid, Deadline deadline) {
         return see_net(pid, net, deadline);
       },

@@ -58,7 +58,10 @@ std::size_t most_rows(const PsOptions& options);
 std::vector<Row> as_tree(const Processes& processes);
 Cells cells_of(const Row& row, const Jobs& jobs);
 std::string since(const SurveyedProcess& process);
-std::string line_of(const Cells& cells, const Widths& widths);
+std::string short_command(const Row& row);
+std::string line_of(const Cells& cells,
+                    const Widths& widths,
+                    const std::string& shorter);
 std::string cut(const std::string& text, std::size_t room);
 bool is_utf8_tail(char byte);
 
@@ -209,9 +212,10 @@ void show_table(const PsOptions& options,
   }
   fit_to_terminal(widths);
   const std::size_t shown = std::min(rows.size(), most_rows(options));
-  std::string text = out.bold(line_of(table.front(), widths)) + "\n";
+  std::string text = out.bold(line_of(table.front(), widths, "")) + "\n";
   for (std::size_t i = 0; i < shown; ++i) {
-    const std::string line = line_of(table[i + 1], widths);
+    const std::string line =
+        line_of(table[i + 1], widths, short_command(rows[i]));
     text += (rows[i].process->hung() ? out.red(line) : line) + "\n";
   }
   if (shown < rows.size()) {
@@ -313,8 +317,36 @@ std::string since(const SurveyedProcess& process) {
       std::chrono::duration<double>(*waiting_s)));
 }
 
-// What does not fit on a terminal's line is cut off the command.
-std::string line_of(const Cells& cells, const Widths& widths) {
+// The interpreter's and the script's folders are what one needs least.
+std::string short_command(const Row& row) {
+  std::vector<std::string> words = row.process->command_line;
+  const auto without_folder = [](std::string& word) {
+    word.erase(0, word.find_last_of('/', word.size() - 2) + 1);
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i == 0 || !words[i].starts_with('-')) {
+      if (words[i].size() > 1) {
+        without_folder(words[i]);
+      }
+    }
+    // The script, or an option behind which there is none.
+    if (i > 0 &&
+        (!words[i].starts_with('-') || words[i] == "-c" || words[i] == "-m")) {
+      break;
+    }
+    if (words[i] == "-W" || words[i] == "-X") {
+      ++i;
+    }
+  }
+  return std::string(2 * row.depth, ' ') +
+         (words.empty() ? "-" : printable(shell_quote(words)));
+}
+
+// What does not fit on a terminal's line is cut off the command, which is
+// `shorter` then.
+std::string line_of(const Cells& cells,
+                    const Widths& widths,
+                    const std::string& shorter) {
   std::string line;
   for (std::size_t i = 0; i < widths.size(); ++i) {
     const bool number = i < 2 || i == 5;
@@ -331,11 +363,8 @@ std::string line_of(const Cells& cells, const Widths& widths) {
   const auto columns = static_cast<std::size_t>(terminal_columns());
   const std::size_t room =
       std::max(columns, line.size() + kLeast) - line.size();
-  std::string command = cells.back();
-  if (command.size() > room) {
-    command = cut(command, room);
-  }
-  return line + command;
+  return line +
+         (cells.back().size() <= room ? cells.back() : cut(shorter, room));
 }
 
 // As many bytes at most, with dots where something is left out.

@@ -19,9 +19,9 @@ struct ThreadsOptions {
 
 Result<int> show(const ThreadsOptions& options) {
   TRY(options.common.configure_log());
-  const auto pids =
-      TRY(chosen_processes(options.processes, options.common.deadline()));
-  return show_each<SeenThreads>(options.common, "threads", pids, see_threads,
+  const auto chosen = TRY(chosen_processes(options.processes, "threads",
+                                           options.common.deadline()));
+  return show_each<SeenThreads>(options.common, "threads", chosen, see_threads,
                                 threads_text, threads_json);
 }
 

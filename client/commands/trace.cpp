@@ -36,6 +36,7 @@ struct TraceOptions {
   CommonOptions common;
   ViaOption via;
   TargetOption target;
+  JobOptions job;
   bool children = false;
   std::vector<std::string> calls;
   bool summary = false;
@@ -63,6 +64,7 @@ void add_trace(cli::Command program) {
   const cli::Command command = program.add_command(
       "trace", "Trace system calls, with the Python line that makes each");
   add_pid_option(command, options->target);
+  add_job_options(command, options->job);
   command.add_flag("-f,--follow", options->children,
                    "Trace child processes, too");
   command
@@ -151,7 +153,8 @@ Result<int> trace(const TraceOptions& options) {
   }
   const RecorderOptions recording = TRY(recorder_options(options));
   const Deadline deadline = options.common.deadline();
-  const int pid = TRY(chosen_process(options.target, deadline));
+  const int pid =
+      TRY(chosen_process(options.target, options.job, "trace", deadline));
   TRY(check_target(pid));
   const Fd file = TRY(open_file(options.file));
   TraceOutput output(file ? file.get() : STDOUT_FILENO);

@@ -40,9 +40,9 @@ Result<ShownTree> see(int pid, Deadline deadline) {
 
 Result<int> show(const TreeOptions& options) {
   TRY(options.common.configure_log());
-  const auto pids =
-      TRY(chosen_processes(options.processes, options.common.deadline()));
-  return show_each<ShownTree>(options.common, "tree", pids, see,
+  const auto chosen = TRY(
+      chosen_processes(options.processes, "tree", options.common.deadline()));
+  return show_each<ShownTree>(options.common, "tree", chosen, see,
                               process_tree_text, process_tree_json);
 }
 

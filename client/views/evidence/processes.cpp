@@ -16,19 +16,29 @@ namespace {}  // namespace
 
 void add_processes_option(cli::Command command, ProcessesOption& option) {
   add_pids_option(command, option.named);
+  add_job_options(command, option.job);
   command.add_flag("-s,--subprocesses,--children", option.children,
                    "Include child processes");
 }
 
-Result<std::vector<int>> chosen_processes(const ProcessesOption& option,
-                                          Deadline deadline) {
-  std::vector<int> pids = TRY(named_pids(option.named));
+Result<ChosenProcesses> chosen_processes(const ProcessesOption& option,
+                                         std::string_view command,
+                                         Deadline deadline) {
+  ChosenProcesses chosen{.pids = TRY(named_pids(option.named)), .ranks = {}};
+  std::vector<int>& pids = chosen.pids;
   const auto add = [&](int pid) {
     if (std::ranges::find(pids, pid) == pids.end()) {
       pids.push_back(pid);
     }
   };
-  if (pids.empty()) {
+  if (option.job.given()) {
+    const auto found =
+        TRY(processes_or_job(pids, option.job, command, deadline));
+    for (const JobRank& rank : found.ranks->ranks) {
+      add(rank.pid);
+      chosen.ranks.emplace(rank.pid, rank.rank);
+    }
+  } else if (pids.empty()) {
     add(TRY(default_target(deadline)));
   }
   if (pids.size() == 1) {
@@ -39,11 +49,18 @@ Result<std::vector<int>> chosen_processes(const ProcessesOption& option,
       std::ranges::for_each(TRY(descendants_of(pid)), add);
     }
   }
-  return pids;
+  return chosen;
 }
 
-void EvidenceOutput::show(const std::string& text) {
-  print_now(stdout, (any_ ? "\n" : "") + text);
+void EvidenceOutput::show(int pid, const std::string& text) {
+  const auto rank = chosen_.ranks.find(pid);
+  print_now(
+      stdout,
+      (any_ ? "\n" : "") +
+          (rank == chosen_.ranks.end()
+               ? ""
+               : out().bold(fmt::format("rank {}", rank->second)) + "\n") +
+          text);
   any_ = true;
 }
 
@@ -53,7 +70,7 @@ void EvidenceOutput::show(int pid, Error error) {
   } else if (error.id == ErrorId::TimedOut) {
     error.hint = typed_with("--timeout", "60");
   }
-  failed_ = count_ > 1 ? 1 : exit_code(error.id);
+  failed_ = chosen_.pids.size() > 1 ? 1 : exit_code(error.id);
   if (common_.json) {
     show(encode(reports::FailedProcess{pid, reported(error)}));
   } else {

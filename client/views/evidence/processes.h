@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,27 +18,34 @@ namespace hangdbg {
 
 struct ProcessesOption {
   PidsOption named;
+  JobOptions job;
   bool children = false;
 };
 
-// And --children.
+// And --children, --job, --ranks.
 void add_processes_option(cli::Command command, ProcessesOption& option);
 
-// Each once, as named; then those that they have started, if asked for. Without
-// any the only one that hangs. Errors: Usage, NoSuchProcess.
-Result<std::vector<int>> chosen_processes(const ProcessesOption& option,
-                                          Deadline deadline);
+// Each once, as named, or by rank; then those that they have started, if asked
+// for. Without any the only one that hangs. `command`: "threads". Errors:
+// Usage, NoSuchProcess.
+struct ChosenProcesses {
+  std::vector<int> pids;
+  std::map<int, int> ranks;  // by pid, where a job was asked for
+};
+Result<ChosenProcesses> chosen_processes(const ProcessesOption& option,
+                                         std::string_view command,
+                                         Deadline deadline);
 
 // What has been shown, and what is still to be printed as JSON.
 class EvidenceOutput {
  public:
   EvidenceOutput(const CommonOptions& common,
                  std::string_view command,
-                 std::size_t count)
-      : common_(common), command_(command), count_(count) {}
+                 const ChosenProcesses& chosen)
+      : common_(common), command_(command), chosen_(chosen) {}
 
   void show(Json json) { processes_.push_back(std::move(json)); }
-  void show(const std::string& text);
+  void show(int pid, const std::string& text);
   void show(int pid, Error error);
   bool as_json() const { return common_.json; }
   Palette out() const { return Palette(common_.colour, stdout); }
@@ -48,7 +56,7 @@ class EvidenceOutput {
  private:
   const CommonOptions& common_;
   std::string command_;
-  std::size_t count_;
+  const ChosenProcesses& chosen_;
   std::vector<Json> processes_;
   std::optional<int> failed_;
   bool any_ = false;
@@ -58,14 +66,14 @@ class EvidenceOutput {
 template <class T>
 int show_each(const CommonOptions& common,
               std::string_view command,
-              const std::vector<int>& pids,
+              const ChosenProcesses& chosen,
               const std::function<Result<T>(int, Deadline)>& see,
               const std::function<std::string(const T&, const Palette&)>& text,
               const std::function<Json(const T&)>& json) {
-  EvidenceOutput output(common, command, pids.size());
+  EvidenceOutput output(common, command, chosen);
   const Deadline deadline = common.deadline();
   parallel_map<T>(
-      pids, deadline,
+      chosen.pids, deadline,
       [see, theirs = deadline.capped(deadline.left() * 8 / 10)](int pid) {
         return see(pid, theirs);
       },
@@ -79,7 +87,7 @@ int show_each(const CommonOptions& common,
         } else if (output.as_json()) {
           output.show(json(**seen));
         } else {
-          output.show(text(**seen, output.out()));
+          output.show(pid, text(**seen, output.out()));
         }
       });
   return output.finish();
