@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -93,8 +94,10 @@ static void look(long number, long a, long b, long c, long d) {
     case SYS_openat:
       read_by_kernel(b, strlen((const char*)b) + 1);
       break;
-    case SYS_prctl: /* PR_SET_NAME */
-      read_by_kernel(b, strlen((const char*)b) + 1);
+    case SYS_prctl:
+      if (a == PR_SET_NAME) {
+        read_by_kernel(b, strlen((const char*)b) + 1);
+      }
       break;
     case SYS_rt_sigpending:
       written_by_kernel(a, sizeof(uint64_t));
