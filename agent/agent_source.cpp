@@ -18,6 +18,7 @@
   X(process_groups)              \
   X(pdb_stops)                   \
   X(raising)                     \
+  X(spawning)                    \
   X(step_targets)                \
   X(stepping)                    \
   X(stops)                       \

@@ -133,7 +133,8 @@ boost::asio::awaitable<void> AttachHandler::after(DebugSession& session,
   }
   if (arguments.options.sub_process.value_or(false) &&
       session.editor().supports_start_debugging_request.value_or(false)) {
-    session.follow_sub_processes(std::move(arguments));
+    co_await session.follow_sub_processes(std::move(arguments),
+                                          /*forks=*/true);
   }
   const int pid = session.agent().target().pid;
   dap::Process::Body process;

@@ -107,7 +107,8 @@ boost::asio::awaitable<void> LaunchHandler::after(DebugSession& session,
     dap::Attach::Arguments parent;
     parent.token = arguments.token;
     parent.options = std::move(arguments.options);
-    session.follow_sub_processes(std::move(parent));
+    // Those that it forks do already (LaunchedProgram).
+    co_await session.follow_sub_processes(std::move(parent), /*forks=*/false);
   }
   co_await session.say<dap::Initialized>({});
   if (session.configured()) {
