@@ -18,7 +18,6 @@
   X(process_groups)              \
   X(pdb_stops)                   \
   X(raising)                     \
-  X(spawning)                    \
   X(step_targets)                \
   X(stepping)                    \
   X(stops)                       \

@@ -3,9 +3,6 @@
 # (server/session/program.cpp): `package` is the text of hangdbg/__init__.py, `options` what
 # was asked for.
 #
-# With `held` it is run by another Python in place of what that was to run ("-c CODE",
-# "-m MODULE", or a script): see agent/spawning.py.
-#
 # Nothing of it is left in __main__. Its frames are below those of the script; they are
 # taken off what the script's exceptions have, before anybody can see them.
 import os
@@ -13,7 +10,6 @@ import sys
 
 
 def start():
-    options["file"] = sys.argv[0]
     if sys.argv[0].startswith("/dev/fd/"):
         os.close(int(sys.argv[0].rpartition("/")[2]))
     sys.modules["hangdbg"] = hangdbg = type(sys)("hangdbg")
@@ -39,11 +35,8 @@ def start():
         os.close(options["ready"])
     if options["entry"]:
         hangdbg._wait("entry", None, options["patience"])
-    if options["held"] is not None:
-        hangdbg._hold(*options["held"])
-    kind = options["module"] if options["held"] is None else sys.argv[1]
     try:
-        (run_code if kind == "-c" else run_module if kind in (True, "-m") else run_script)()
+        run_module() if options["module"] else run_script()
     except SystemExit as error:
         hangdbg._tell_end(error)
         raise
@@ -75,29 +68,7 @@ def run_script():
     exec(code_of(script, path), main)
 
 
-def run_code():
-    code = sys.argv[2]
-    sys.argv[:3] = ["-c"]
-    say_how_we_were_called(["-c", code] + sys.argv[1:])
-    if code[:1].isspace() and sys.version_info >= (3, 14):
-        import textwrap
-        code = textwrap.dedent(code)
-    compiled = compile(code + "\n", "<string>", "exec", 0, True)
-    if sys.version_info >= (3, 13):  # for tracebacks
-        import linecache
-        if hasattr(linecache, "_register_code"):
-            linecache._register_code(compiled, code, "<string>")
-    set_first_path("")
-    main = sys.modules["__main__"].__dict__
-    for name in ("__file__", "__cached__"):
-        main.pop(name, None)
-    main["__loader__"] = sys.modules["_frozen_importlib"].BuiltinImporter
-    exec(compiled, main)
-
-
 def run_module():
-    if options["held"] is not None:
-        del sys.argv[1]
     module = sys.argv[1]
     sys.argv[:2] = ["-m"]
     say_how_we_were_called(["-m", module] + sys.argv[1:])
@@ -107,13 +78,12 @@ def run_module():
 
 
 def say_how_we_were_called(words):
-    called = getattr(sys, "orig_argv", [])
-    if options["file"] in called:  # behind Python's own options
-        called[called.index(options["file"]):] = words
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv[1:] = words
 
 
 def set_first_path(folder):
-    if not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated):
+    if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = folder
 
 

@@ -364,12 +364,9 @@ void DebugSession::goes_on(std::int64_t thread) {
   answer_before_stops();
 }
 
-asio::awaitable<void> DebugSession::follow_sub_processes(
-    dap::Attach::Arguments parent,
-    bool forks) {
+void DebugSession::follow_sub_processes(dap::Attach::Arguments parent) {
   sub_processes_ = std::make_unique<SubProcesses>(*this, agent_->target().pid,
                                                   std::move(parent));
-  co_await sub_processes_->hold_back(forks);
   others_.spawn(sub_processes_->follow());
 }
 

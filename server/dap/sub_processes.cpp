@@ -1,18 +1,13 @@
 #include "server/dap/sub_processes.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <utility>
 
-#include "agent/agent_source.h"
 #include "inspector/cpython/runtime/interpreters.h"
 #include "inspector/cpython/runtime/python_process.h"
-#include "protocol/requests/hold_children.h"
 #include "protocol/requests/start_debugging.h"
 #include "server/dap/debug_session.h"
-#include "server/session/program.h"
-#include "tracee/proc/proc_file.h"
 #include "tracee/proc/proc_list.h"
 #include "tracee/proc/proc_status.h"
 
@@ -21,8 +16,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr auto kSubProcessesBetweenLooks = std::chrono::milliseconds(100);
-// A process that it starts, until the editor has set its breakpoints there.
-constexpr auto kToBeHeld = std::chrono::seconds(10);
 constexpr auto kStart = std::chrono::seconds(5);  // of an interpreter
 
 // An editor's configuration has a name besides what we want to know.
@@ -51,32 +44,6 @@ SubProcesses::SubProcesses(DebugSession& session,
       pid_(pid),
       parent_(std::move(parent)),
       told_(living()) {}
-
-asio::awaitable<void> SubProcesses::hold_back(bool forks) {
-  auto& agent = session_.agent();
-  dap::HoldChildren::Arguments wanted;
-  wanted.text = Program::text_for_children(kToBeHeld);
-  wanted.package = package_source();
-  wanted.patience = kToBeHeld.count();
-  wanted.debugger = read_proc_link(::getpid(), "ns/pid").value_or("") ==
-                            read_proc_link(pid_, "ns/pid").value_or("?")
-                        ? ::getpid()
-                        : 0;
-  wanted.forks = forks;
-  std::optional<Error> failed;
-  if (auto part = co_await agent.need("spawning", session_.deadline()); !part) {
-    failed = part.error();
-  } else if (auto done = co_await agent.call<dap::HoldChildren>(
-                 std::move(wanted), session_.deadline());
-             !done) {
-    failed = done.error();
-  }
-  if (failed) {
-    co_await session_.note(
-        "the processes that it starts do not wait for their breakpoints: " +
-        failed->text());
-  }
-}
 
 asio::awaitable<void> SubProcesses::follow() {
   while (co_await session_.nap(kSubProcessesBetweenLooks)) {

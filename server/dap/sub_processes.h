@@ -25,10 +25,6 @@ class SubProcesses {
   // milliseconds where there are thousands of processes.
   SubProcesses(DebugSession& session, int pid, dap::Attach::Arguments parent);
 
-  // From now on they wait for their sessions, where that is possible; with
-  // `forks` those that are forked, too.
-  boost::asio::awaitable<void> hold_back(bool forks);
-
   // Until the session's end.
   boost::asio::awaitable<void> follow();
 

@@ -18,9 +18,7 @@
 namespace hangdbg {
 namespace {
 
-// `held`: what a child waits for, as Python.
-std::string text_of(const Program::Start& start,
-                    std::string_view held = "None");
+std::string text_of(const Program::Start& start);
 
 }  // namespace
 
@@ -77,13 +75,6 @@ Result<Fd> Program::text(const Start& start) {
   return file;
 }
 
-std::string Program::text_for_children(std::chrono::seconds patience) {
-  Start start;
-  start.call = 0;
-  start.hold_forks = patience;
-  return text_of(start, fmt::format("({}, @watched@)", patience.count()));
-}
-
 std::vector<std::string> Program::words(const Start& start,
                                         const std::string& file) {
   std::vector<std::string> line = {start.python};
@@ -126,18 +117,18 @@ void Program::send(int signal) {
 
 namespace {
 
-std::string text_of(const Program::Start& start, std::string_view held) {
+std::string text_of(const Program::Start& start) {
   const auto truth = [](bool yes) { return yes ? "True" : "False"; };
   return fmt::format(
       "exec(compile(r'''{}''', '<hangdbg run>', 'exec'), {{'package': "
       "r'''{}''', "
       "'options': {{'caller': {}, 'signal': {}, 'patience': {}, 'module': {}, "
       "'post_mortem': {}, 'entry': {}, 'ready': {}, 'tell': '{}', "
-      "'hold_forks': {}, 'held': {}}}}})\n",
+      "'hold_forks': {}}}}})\n",
       start_source(), package_source(), start.calls_us ? ::getpid() : 0,
       start.call, start.patience.count(), truth(start.module),
       truth(start.post_mortem), truth(start.entry), start.ready, start.tell,
-      start.hold_forks.count(), held);
+      start.hold_forks.count());
 }
 
 }  // namespace

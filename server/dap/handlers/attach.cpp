@@ -133,8 +133,7 @@ boost::asio::awaitable<void> AttachHandler::after(DebugSession& session,
   }
   if (arguments.options.sub_process.value_or(false) &&
       session.editor().supports_start_debugging_request.value_or(false)) {
-    co_await session.follow_sub_processes(std::move(arguments),
-                                          /*forks=*/true);
+    session.follow_sub_processes(std::move(arguments));
   }
   const int pid = session.agent().target().pid;
   dap::Process::Body process;
