@@ -91,6 +91,24 @@ TEST(Causes, WhoExchangesMessagesIsNotInADeadlock) {
   EXPECT_FALSE(diagnose(system, kOne, 10)->stalled);
 }
 
+// It has sent something before the other began to wait.
+TEST(Causes, WhereOneHasGotOnThereIsNoCircle) {
+  MadeUpSystem system;
+  for (const int pid : {kOne, kOther}) {
+    auto& one = system.process(pid).python();
+    one.sleeps_in(SYS_recvfrom, {5}, own_frames()).ran = pid == kOne;
+    one.open_socket(5, kSocket + static_cast<std::uint64_t>(pid));
+  }
+  system.peers[kSocket + kOne] = {kOther};
+  system.peers[kSocket + kOther] = {kOne};
+  for (const int pid : {kOne, kOther}) {
+    const auto found = diagnose(system, pid, 10);
+    EXPECT_TRUE(found->turns);
+    EXPECT_EQ(found->cycle, 0);
+    EXPECT_FALSE(found->stalled);
+  }
+}
+
 // N workers that were forked with each other's ends still open.
 TEST(Causes, AnyHolderOfTheOtherEndMaySend) {
   constexpr int kParent = 99999903;
