@@ -169,6 +169,23 @@ Status check_sanitizer(const MemoryReader& memory, const ElfImage& image) {
   return {};
 }
 
+// A library such as libfaketime gives another time than sem_clockwait(3) waits
+// for. Without a GIL each pause of all threads waits so, and has no end if a
+// thread was at work when it began: the program's own, and those that a
+// breakpoint asks for.
+Status check_clock(const MemoryReader& memory, const ElfImage& image) {
+  if (image.find(memory, "clock_gettime") &&
+      image.find(memory, "sem_timedwait") &&
+      !image.find(memory, "sem_clockwait")) {
+    return fail(ErrorId::Instrumented,
+                "a library in it (libfaketime?) gives another time than "
+                "sem_clockwait() goes by, and without a GIL Python's pauses "
+                "may then never end",
+                "hangdbg dump PID and hangdbg peek PID read it out of process");
+  }
+  return {};
+}
+
 StackVerdict unsafe(std::string reason) {
   return {false, std::move(reason)};
 }
@@ -230,6 +247,9 @@ Result<DangerousCode> DangerousCode::find(const MemoryReader& live,
       continue;
     }
     TRY(check_sanitizer(memory, *image));
+    if (python.free_threaded) {
+      TRY(check_clock(memory, *image));
+    }
     if (!image->find(memory, "malloc")) {
       continue;
     }
