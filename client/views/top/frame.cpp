@@ -99,7 +99,8 @@ std::string samples_line(const TopData& data) {
 
 TopLine views_line(const TopData& data, const TopState& state) {
   TopLine line;
-  for (std::size_t i = 0; i < kViewNames.size() - (state.tasks ? 0U : 1U); ++i) {
+  for (std::size_t i = 0; i < kViewNames.size() - (state.tasks ? 0U : 1U);
+       ++i) {
     line.push_back({" " + std::string(kViewNames[i]) + " ",
                     static_cast<int>(state.choice.view) == static_cast<int>(i)
                         ? TopStyle::Chosen
