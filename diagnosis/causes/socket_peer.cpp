@@ -51,7 +51,7 @@ std::string what_it_does(SocketUse use, const ThreadSnapshot* thread) {
       return ", which itself waits for data from it";
     case SocketUse::Accepts:
       return ", which waits for connections";
-    case SocketUse::AtWork:
+    case SocketUse::HasRead:
       return ", which has read all that was sent";
     default:
       return "";
@@ -77,10 +77,10 @@ std::string use_text(SocketUse use, const ThreadSnapshot& thread) {
       return fmt::format("{} is in {} of it alone", who, thread.wait.syscall);
     case SocketUse::OnlyThread:
       return fmt::format("{} has one thread", who);
-    case SocketUse::AtWork:
+    case SocketUse::HasRead:
       return fmt::format(
-          "no thread of process {} is in a call that waits for that "
-          "connection; which one is at work for it is not known",
+          "no thread of process {} is seen to wait for that connection; which "
+          "one handles it is not known",
           thread.id.pid);
     case SocketUse::Unknown:
       break;
@@ -168,7 +168,7 @@ bool lead_to_peer(const ProcessSnapshot& of,
   const bool itself = std::ranges::all_of(
       found.threads, [&](const auto& one) { return one.id == thread.id; });
   for (const SocketThread& one : found.threads) {
-    if (one.use == SocketUse::AtWork) {
+    if (one.use == SocketUse::HasRead) {
       cause.by_some_thread = true;
       cause.timeout_scale = kNoTimeTells;  // it may be busy for any time
       tell_database(of, one.id.pid, cause);

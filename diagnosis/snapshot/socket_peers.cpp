@@ -171,7 +171,8 @@ std::optional<SocketPeer> SocketTables::unix_peer(int pid,
       if (socket->peer != 0 && one.inode == socket->peer) {
         return held({.inodes = {one.inode},
                      .name = one.name,
-                     .unread = one.unread.value_or(0)});
+                     .unread = one.unread.value_or(0),
+                     .unread_told = one.unread.has_value()});
       }
       if (std::ranges::find(one.waiting, inode) != one.waiting.end()) {
         return held({.inodes = {one.inode},
@@ -183,7 +184,8 @@ std::optional<SocketPeer> SocketTables::unix_peer(int pid,
     }
   }
   return socket->peer == 0 ? std::nullopt
-                           : std::optional(held({.inodes = {socket->peer}}));
+                           : std::optional(held({.inodes = {socket->peer},
+                                                 .unread_told = false}));
 }
 
 std::optional<SocketPeer> SocketTables::unix_server(int pid,

@@ -33,8 +33,10 @@ struct SocketPeer {
   std::string name;                   // where it listens
   // The kernel drops new connections then (sk_acceptq_is_full, net/sock.h).
   bool is_full() const { return room && waiting > *room; }
+  bool has_read_all() const { return accepted && unread_told && unread == 0; }
 
   std::uint32_t unread = 0;           // bytes received and not read
+  bool unread_told = true;            // else the kernel does not say how many
   std::optional<std::uint32_t> user;  // its owner, of TCP and UDP
 };
 

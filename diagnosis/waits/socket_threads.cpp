@@ -190,9 +190,9 @@ Candidates candidates(const ProcessSnapshot& of, const Wanted& wanted) {
   if (!found.possible.empty()) {  // it is read: another thread may write
     std::ranges::copy(others, std::back_inserter(found.possible));
   } else {
-    const bool has_read = wanted.peer.accepted && wanted.peer.unread == 0;
+    const bool has_read = wanted.peer.has_read_all();
     found.possible = {{of.threads.front().id, has_read && !of.is_python()
-                                                  ? SocketUse::AtWork
+                                                  ? SocketUse::HasRead
                                                   : SocketUse::Unknown}};
   }
   return found;
@@ -269,7 +269,7 @@ SocketThreads who_handles(const SocketPeer& peer,
   } else {
     threads.exact = threads.exact && all.possible.size() == 1 &&
                     all.possible.front().use != SocketUse::Unknown &&
-                    all.possible.front().use != SocketUse::AtWork;
+                    all.possible.front().use != SocketUse::HasRead;
     threads.threads = std::move(all.possible);
   }
   return threads;

@@ -17,9 +17,8 @@ enum class SocketUse {
   EventLoop,  // runs a loop of asyncio that watches it
   Reads,      // asleep in a call that waits for that descriptor alone
   OnlyThread,
-  AtWork,   // none of its threads is in a call that waits for it: a thread of a
-            // server that is not Python has the request, and it is not known
-            // which; the first one stands for it
+  HasRead,  // what was sent has been read, by a thread of a process that is not
+            // Python, and it is not known which; the first one stands for it
   Unknown,  // the process has several threads: one of them
 };
 

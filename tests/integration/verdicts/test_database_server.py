@@ -34,7 +34,7 @@ def server(tmp_path_factory):
     made = subprocess.run(
         [*at_path(without_root("mariadb-install-db")), data, "--skip-test-db",
          "--auth-root-authentication-method=normal"],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240)
     assert made.returncode == 0, made.stdout
     socket = folder / "socket"
     with open(folder / "log", "w") as log:
