@@ -120,7 +120,7 @@ Status send(const Blocked& blocked,
   }
   const Address sigreturn = TRY(find_sigreturn(target.memory, *libc));
 
-  TRY(calls_known_unread(target.pid, tid, target.libc,
+  TRY(calls_known_unread(target.pid, tid, target.makers,
                          CallsFor::SuspendedThread));
   auto thread = TRY(TracedThread::seize(tid));
   TRY(thread.interrupt(deadline.capped(kStopTimeout)));

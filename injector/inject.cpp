@@ -94,7 +94,7 @@ Result<AllowedCalls> ask_filter(const AttachTarget& target, Deadline deadline) {
     if (forbidding.contains(filters) || waits_for_supervisor(target.pid, tid)) {
       continue;
     }
-    const auto known = calls_known_unread(target.pid, tid, target.libc);
+    const auto known = calls_known_unread(target.pid, tid, target.makers);
     if (known && *known) {
       return **known;
     }
@@ -108,7 +108,7 @@ Result<AllowedCalls> ask_filter(const AttachTarget& target, Deadline deadline) {
       auto thread = TRY(TracedThread::seize(tid));
       TRY(thread.interrupt(deadline.capped(kInjectStopTimeout)));
       wait.stopped(thread, TRY(thread.registers()));
-      auto allowed = read_allowed_calls(target.pid, thread, target.libc);
+      auto allowed = read_allowed_calls(target.pid, thread, target.makers);
       TRY(wait.let_go(thread));
       return allowed;
     });
@@ -269,7 +269,7 @@ Result<Address> start_agent_on(const AttachTarget& target,
                                WaitKeeper& wait,
                                Deadline deadline,
                                Steps& steps) {
-  auto allowed = TRY(calls_known_unread(target.pid, tid, target.libc));
+  auto allowed = TRY(calls_known_unread(target.pid, tid, target.makers));
   auto thread = TRY(TracedThread::seize(tid));
   checkpoint("seized");
   TRY(thread.interrupt(deadline.capped(kInjectStopTimeout)));
@@ -280,7 +280,7 @@ Result<Address> start_agent_on(const AttachTarget& target,
   const auto registers = TRY(thread.registers());
   wait.stopped(thread, registers);
   if (!allowed) {
-    allowed = TRY(read_allowed_calls(target.pid, thread, target.libc));
+    allowed = TRY(read_allowed_calls(target.pid, thread, target.makers));
   }
   if (const Status safe =
           check_safe(target, thread, registers, unwinder, deadline);

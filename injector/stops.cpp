@@ -56,7 +56,7 @@ std::optional<int> filters_of_agent(const AttachTarget& target,
 
 // Nothing: the filter is to be read.
 Result<bool> known_unread(const AttachTarget& target, int tid) {
-  const auto known = TRY(calls_known_unread(target.pid, tid, target.libc,
+  const auto known = TRY(calls_known_unread(target.pid, tid, target.makers,
                                             CallsFor::SuspendedThread));
   if (!known) {
     return false;
@@ -115,10 +115,10 @@ Status check_stops(const AttachTarget& target, Deadline deadline) {
 
 Status check_stop(const AttachTarget& target, TracedThread& thread) {
   const auto known = TRY(calls_known_unread(
-      target.pid, thread.tid(), target.libc, CallsFor::SuspendedThread));
+      target.pid, thread.tid(), target.makers, CallsFor::SuspendedThread));
   return check_covered(
       target, known ? *known
-                    : TRY(read_allowed_calls(target.pid, thread, target.libc,
+                    : TRY(read_allowed_calls(target.pid, thread, target.makers,
                                              CallsFor::SuspendedThread)));
 }
 

@@ -20,7 +20,7 @@ constexpr auto kDiskPatience = std::chrono::milliseconds(500);
 constexpr auto kDiskLook = std::chrono::milliseconds(5);
 
 Status check_is_process(int pid, const ProcStatus& status);
-Status check_any_filter(int pid, Libc libc);
+Status check_any_filter(int pid, CallMakers makers);
 
 }  // namespace
 
@@ -85,11 +85,12 @@ Result<std::unique_ptr<AttachTarget>> preflight(int pid) {
   if (!api) {
     return std::unexpected(name_process(pid, std::move(api).error()));
   }
-  const Libc libc = libc_of(*danger, process.modules);
-  TRY(check_any_filter(pid, libc));
+  const CallMakers makers{libc_of(*danger, process.modules),
+                          python.free_threaded};
+  TRY(check_any_filter(pid, makers));
   return std::make_unique<AttachTarget>(
       AttachTarget{std::move(process), std::move(status), *std::move(danger),
-                   *api, libc, std::move(taken_cpus)});
+                   *api, makers, std::move(taken_cpus)});
 }
 
 Status check_readable(int pid) {
@@ -130,13 +131,13 @@ Status check_is_process(int pid, const ProcStatus& status) {
 }
 
 // One thread whose filter is known, or may be read, will do.
-Status check_any_filter(int pid, Libc libc) {
-  const auto of_main = calls_known_unread(pid, pid, libc);
+Status check_any_filter(int pid, CallMakers makers) {
+  const auto of_main = calls_known_unread(pid, pid, makers);
   if (of_main) {
     return {};
   }
   for (const int tid : TRY(list_tasks(pid))) {
-    if (tid != pid && calls_known_unread(pid, tid, libc)) {
+    if (tid != pid && calls_known_unread(pid, tid, makers)) {
       return {};
     }
   }

@@ -21,7 +21,7 @@ struct AttachTarget : PythonProcess {
   ProcStatus status;
   DangerousCode danger;
   TargetApi api;
-  Libc libc;
+  CallMakers makers;
   TakenCpus taken_cpus;  // whose threads must not be borrowed; most often none
 };
 

@@ -66,7 +66,7 @@ std::unexpected<Error> with_hint(int pid, Error error) {
 
 Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
                                                        int tid,
-                                                       Libc libc,
+                                                       CallMakers makers,
                                                        CallsFor what) {
   const auto theirs = TRY(read_task_status(pid, tid));
   if (theirs.seccomp == SECCOMP_MODE_DISABLED) {
@@ -89,7 +89,7 @@ Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
     if (!may_restart(tried_calls())) {
       return with_hint(pid, cannot_restart(tid).error());
     }
-    auto allowed = judge_calls(tried_calls(), libc, what);
+    auto allowed = judge_calls(tried_calls(), makers, what);
     if (!allowed) {
       return with_hint(pid, std::move(allowed).error());
     }
@@ -109,7 +109,7 @@ Result<std::optional<AllowedCalls>> calls_known_unread(int pid,
 
 Result<AllowedCalls> read_allowed_calls(int pid,
                                         TracedThread& thread,
-                                        Libc libc,
+                                        CallMakers makers,
                                         CallsFor what) {
   const auto filters = thread.seccomp_filters();
   // One that cannot be read (it is no classic BPF, or the kernel has no
@@ -134,7 +134,7 @@ Result<AllowedCalls> read_allowed_calls(int pid,
                            {},
                            filters.error().errno_value});
   }
-  const auto allowed = judge_calls(verdicts, libc, what);
+  const auto allowed = judge_calls(verdicts, makers, what);
   if (!allowed) {
     return with_hint(pid, allowed.error());
   }

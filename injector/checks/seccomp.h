@@ -27,7 +27,7 @@ namespace hangdbg {
 Result<std::optional<AllowedCalls>> calls_known_unread(
     int pid,
     int tid,
-    Libc libc,
+    CallMakers makers,
     CallsFor what = CallsFor::OwnThreads);
 
 // The stopped thread's filter, read. Where it forbids restart_syscall and the
@@ -35,7 +35,7 @@ Result<std::optional<AllowedCalls>> calls_known_unread(
 // is refused. Errors: SeccompForbids, SeccompUnknown.
 Result<AllowedCalls> read_allowed_calls(int pid,
                                         TracedThread& thread,
-                                        Libc libc,
+                                        CallMakers makers,
                                         CallsFor what = CallsFor::OwnThreads);
 
 // How many filters the thread has; where the kernel does not say, 1 for all.

@@ -35,6 +35,7 @@ constexpr const char* kBootstrap = "the agent";
 constexpr const char* kTargetCallsLibc = "a thread of ours";
 constexpr const char* kGlibc = "a thread of ours (glibc)";
 constexpr const char* kMusl = "a thread of ours (musl)";
+constexpr const char* kFreeThreaded = "a lock of Python's without a GIL";
 
 constexpr int kPrivate = MAP_PRIVATE | MAP_ANONYMOUS;
 // What they ask of clone(2) for a thread.
@@ -163,8 +164,7 @@ const TargetCall kCalls[] = {
     needed(HANGDBG_CALL(exit), kTargetCallsLibc, 0),
     may_fail(HANGDBG_CALL(madvise), kTargetCallsLibc, 0),
     may_fail(HANGDBG_CALL(brk), kTargetCallsLibc, 0),
-    // For a heap of the thread's own, where there is no GIL (mimalloc). That
-    // Python's locks call sched_yield is its own affair: it does so anyway.
+    // For a heap of the thread's own, where there is no GIL (mimalloc).
     may_fail(HANGDBG_CALL(getrandom), kTargetCallsLibc, 0),
 
     starts_thread(HANGDBG_CALL(clone3), kGlibc, -EINVAL),
@@ -198,6 +198,10 @@ const TargetCall kCalls[] = {
              0,
              {just(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)}),
     may_fail(HANGDBG_CALL(set_tid_address), kMusl, 0),
+
+    // Whoever waits for one that nobody else wants makes no call: a program may
+    // live with such a filter as long as we leave it alone.
+    may_fail(HANGDBG_CALL(sched_yield), kFreeThreaded, 0),
 };
 
 #undef HANGDBG_CALL
@@ -251,8 +255,11 @@ bool can_start_threads(const CallVerdict& clone,
   }
 }
 
-bool concerns(const TargetCall& call, Libc libc) {
-  switch (libc) {
+bool concerns(const TargetCall& call, CallMakers makers) {
+  if (call.maker == kFreeThreaded) {
+    return makers.free_threaded;
+  }
+  switch (makers.libc) {
     case Libc::Glibc:
     case Libc::GlibcBefore234:
       return call.maker != kMusl;
@@ -280,15 +287,16 @@ std::vector<CallVerdict> judge_filters(std::span<const FilterProgram> filters) {
 }
 
 Result<AllowedCalls> judge_calls(std::span<const CallVerdict> verdicts,
-                                 Libc libc,
+                                 CallMakers makers,
                                  CallsFor what) {
   AllowedCalls allowed;
   CallVerdict clone3;
   for (std::size_t i = 0; i < std::size(kCalls); i++) {
     const TargetCall& call = kCalls[i];
     const CallVerdict& verdict = verdicts[i];
-    if (!concerns(call, libc) ||
-        (what == CallsFor::SuspendedThread && call.maker != kBootstrap)) {
+    if (!concerns(call, makers) ||
+        (what == CallsFor::SuspendedThread && call.maker != kBootstrap &&
+         call.maker != kFreeThreaded)) {
       continue;
     }
     switch (call.need) {
@@ -308,7 +316,7 @@ Result<AllowedCalls> judge_calls(std::span<const CallVerdict> verdicts,
       case Need::Thread:
         if (call.number == SYS_clone3) {
           clone3 = verdict;
-        } else if (!can_start_threads(verdict, clone3, libc)) {
+        } else if (!can_start_threads(verdict, clone3, makers.libc)) {
           return forbidden(call, verdict.allowed() ? clone3 : verdict);
         }
         break;

@@ -64,6 +64,12 @@ std::span<const TargetCall> target_calls();
 // there, the others make clone.
 enum class Libc { Glibc, GlibcBefore234, Musl, Unknown };
 
+// Whose functions make them.
+struct CallMakers {
+  Libc libc = Libc::Unknown;
+  bool free_threaded = false;  // Python's own locks call sched_yield
+};
+
 // What is to be done: start a thread and all that it does, or only what a
 // thread of the program's runs of ours while it is suspended.
 enum class CallsFor { OwnThreads, SuspendedThread };
@@ -71,7 +77,7 @@ enum class CallsFor { OwnThreads, SuspendedThread };
 // `verdicts` are on target_calls(), one each. Errors: SeccompForbids, naming
 // the call that we cannot do without.
 Result<AllowedCalls> judge_calls(std::span<const CallVerdict> verdicts,
-                                 Libc libc,
+                                 CallMakers makers,
                                  CallsFor what = CallsFor::OwnThreads);
 
 // The verdicts of filters that we could read.

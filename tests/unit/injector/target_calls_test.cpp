@@ -25,7 +25,7 @@ Result<AllowedCalls> without(long number,
       verdicts[i] = verdict;
     }
   }
-  return judge_calls(verdicts, libc, what);
+  return judge_calls(verdicts, {libc}, what);
 }
 
 constexpr CallVerdict fails(int number) {
@@ -66,6 +66,23 @@ TEST(TargetCalls, AThreadByCloneOrByClone3) {
   EXPECT_TRUE(without(SYS_clone, kKills));
   EXPECT_FALSE(without(SYS_clone, kKills, Libc::GlibcBefore234));
   EXPECT_FALSE(without(SYS_clone, kKills, Libc::Unknown));
+}
+
+// Its threads may live with that filter as long as nobody else wants a lock.
+TEST(TargetCalls, WithoutAGilLocksYield) {
+  for (const CallsFor what :
+       {CallsFor::OwnThreads, CallsFor::SuspendedThread}) {
+    std::vector<CallVerdict> verdicts(target_calls().size());
+    for (std::size_t i = 0; i < verdicts.size(); i++) {
+      if (target_calls()[i].number == SYS_sched_yield) {
+        verdicts[i] = kKills;
+      }
+    }
+    EXPECT_TRUE(judge_calls(verdicts, {Libc::Glibc, false}, what));
+    const auto refused = judge_calls(verdicts, {Libc::Glibc, true}, what);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("sched_yield"), std::string::npos);
+  }
 }
 
 // Nothing waits for a supervisor because of us.
