@@ -192,17 +192,20 @@ std::optional<Address> lock_of_entered(const ObjectReader& objects,
 
 // Condition.__enter__ and __exit__ return what those of its lock do
 // (Lib/threading.py): while True lies where the callable was, the first has
-// taken the lock. The second releases it in its only call.
+// taken the lock. The second releases it in its only call, before which there
+// may be a signal's handler (up to 3.9 at each instruction, Python/ceval.c) or a
+// trace function.
 std::optional<Address> lock_of_condition_at(const ObjectReader& objects,
                                             const PythonFrame& frame) {
   // Before it the stack has nothing yet. From 3.15 on RESUME is longer.
   const std::int64_t loaded = objects.at().minor >= 15 ? 6 : 4;
+  const std::int64_t released = objects.at().minor <= 10 ? 8 : 28;
   const bool enters = frame.function == "__enter__";
   if ((!enters && frame.function != "__exit__") ||
       !frame.file.ends_with("/threading.py")) {
     return {};
   }
-  const bool held = enters ? frame.offset >= loaded : frame.offset <= 0;
+  const bool held = enters ? frame.offset >= loaded : frame.offset < released;
   if (!held) {
     return {};
   }

@@ -20,6 +20,7 @@ ITSELF = r"the Lock `\S+`, already held by this thread \(Lock is not reentrant\)
 # case: its cause, how sure, what is in the sentence
 CASES = {
     "queue_in_handler": ("deadlock", "certain", ITSELF + r"queue\.py:\d+ in (put|get)"),
+    "traced_exit": ("deadlock", "certain", ITSELF),
     "event_in_handler": ("deadlock", "certain", ITSELF + r"threading\.py:\d+ in (set|clear)"),
     "finalizer": ("deadlock", "certain", ITSELF + r"causes_inside\.py:\d+ in finalizer"),
     "held_by_other": ("python-lock", "certain", r'the Lock `\S+`, held by thread \d+ "other"'),
@@ -33,8 +34,8 @@ CASES = {
 }
 
 
-@by_case(sorted(CASES), on_edges={"queue_in_handler", "event_in_handler", "held_by_other",
-                                  "queues", "acquired", "not_woken"})
+@by_case(sorted(CASES), on_edges={"queue_in_handler", "traced_exit", "event_in_handler",
+                                  "held_by_other", "queues", "acquired", "not_woken"})
 def test_waits_inside(case, python):
     named_first(case, begin(case, python).pid, *CASES[case])
 

@@ -110,6 +110,23 @@ def finalizer():
         gc.collect()
 
 
+def traced_exit():
+    """A trace function wants the lock that Condition.__exit__ is about to release."""
+    work, main = queue.Queue(), os.getpid()
+
+    def tracer(frame, event, _):
+        if frame.f_code is threading.Condition.__exit__.__code__:
+            frame.f_trace_opcodes = True
+            if frame.f_lasti >= 2:
+                sys.settrace(None)
+                in_thread(lambda: (until_asleep(main), say(), forever()))
+                work.put(1)
+        return tracer
+
+    sys.settrace(tracer)
+    work.put(1)
+
+
 def held_by_other():
     """main is in get(), which has let go of the mutex; a handler on top of it wants the
     mutex, which another thread has."""
