@@ -133,6 +133,11 @@ class Restless(Target):
                 return "%s stands still" % name
         return None
 
+    def rounds(self):
+        """How often each of its threads has gone round."""
+        rows = [ROW.unpack_from(self.rows, index * ROW.size) for index in range(ROWS)]
+        return [rounds for rounds, _, name in rows if name.rstrip(b"\0")]
+
     def still_goes_round(self):
         """Waits until each thread has gone round once more, from beginning to end; the
         harm, if not."""
