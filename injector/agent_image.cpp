@@ -100,6 +100,9 @@ HdRegion without(HdRegion region, const AllowedCalls& allowed) {
   if (!allowed.clock) {
     region.forbidden |= HD_FORBIDS_CLOCK;
   }
+  if (!allowed.hold) {
+    region.forbidden |= HD_FORBIDS_STOPS;
+  }
   return region;
 }
 

@@ -17,29 +17,49 @@ namespace {
 
 constexpr auto kFilterStop = std::chrono::milliseconds(500);
 
+std::string what_stops_nothing(int pid) {
+  return fmt::format(
+      "hangdbg eval {0} EXPRESSION and hangdbg dump {0} stop nothing", pid);
+}
+
 std::unexpected<Error> named(const AttachTarget& target, int tid, Error error) {
   error.message = fmt::format(
       "thread {} has a seccomp filter of its own, and must not be "
       "made to stop: {}",
       tid, error.message);
-  error.hint = fmt::format(
-      "hangdbg eval {0} EXPRESSION and hangdbg dump {0} stop nothing",
-      target.pid);
+  error.hint = what_stops_nothing(target.pid);
   return std::unexpected(std::move(error));
 }
 
-// What the agent does without, it does without everywhere; and no more.
-Status check_covered(const AttachTarget& target, const AllowedCalls& allowed) {
+Result<HdRegion> agents_region(const AttachTarget& target) {
   const auto at = TRY(find_agent(target));
   if (!at) {
     return fail(ErrorId::ChannelClosed, "the agent has gone");
   }
-  const auto region = TRY(target.memory.read_value<HdRegion>(*at));
+  return target.memory.read_value<HdRegion>(*at);
+}
+
+// What the agent does without, it does without everywhere; and no more.
+Status check_covered(const AttachTarget& target, const AllowedCalls& allowed) {
+  const auto region = TRY(agents_region(target));
   if (allowed.hold && without(region, allowed).forbidden == region.forbidden) {
     return {};
   }
   return fail(ErrorId::SeccompForbids,
               "that forbids calls which the agent makes there");
+}
+
+// Of the thread that the agent was started by, and of others like it.
+Status check_agents_filter(const AttachTarget& target) {
+  if ((TRY(agents_region(target)).forbidden & HD_FORBIDS_STOPS) == 0) {
+    return {};
+  }
+  return fail(ErrorId::SeccompForbids,
+              fmt::format("process {} has a seccomp filter that forbids calls "
+                          "which the agent makes in a thread that stands: none "
+                          "must be made to stop",
+                          target.pid),
+              what_stops_nothing(target.pid));
 }
 
 // Filters of the agent's own threads; nothing: there is none.
@@ -82,6 +102,7 @@ Status read_and_check(const AttachTarget& target, int tid, Deadline deadline) {
 }  // namespace
 
 Status check_stops(const AttachTarget& target, Deadline deadline) {
+  TRY(check_agents_filter(target));
   const auto tids = TRY(list_tasks(target.pid));
   const auto of_agent = filters_of_agent(target, tids);
   for (const int tid : tids) {

@@ -223,6 +223,7 @@ enum HdForbidden {
   HD_FORBIDS_OPEN = 8,
   HD_FORBIDS_DROP = 16,  /* madvise */
   HD_FORBIDS_CLOCK = 32, /* prctl(PR_SET_TSC) */
+  HD_FORBIDS_STOPS = 64, /* what a thread of the program's does as it stands */
 };
 
 struct HdRegion {

@@ -121,6 +121,17 @@ def test_what_we_can_do_without(newest_python, call, action):
 
 
 @needs_root
+def test_locks_that_yield_without_a_gil():
+    found = [it for it in interpreters.found() if it.variant == interpreters.FREE_THREADED]
+    if not found:
+        pytest.skip(interpreters.missing().get("3.14t", "no free-threaded CPython"))
+    python = found[-1].path
+    killed = filtered(python, all_but(sched_yield=KILL), "poll")  # it waits for no lock
+    assert_refused(killed, "seccomp", "sched_yield")
+    assert_works(filtered(python, all_but(sched_yield=EPERM)))
+
+
+@needs_root
 def test_clone3_that_is_not_there(edge_python):
     assert_works(filtered(edge_python, all_but(clone3=ENOSYS)))
 

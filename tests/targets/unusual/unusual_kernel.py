@@ -40,8 +40,11 @@ def prepare(kind, who):
 # Without these nobody starts a thread.
 STARTS = ["clone", "clone3"]
 # Without these we can start one, and do otherwise; but what stops at a breakpoint, or is
-# suspended, makes some of them in a thread of the program's.
-OTHERWISE = ["socketpair", "sched_yield", "shutdown", "sendto", "rt_sigtimedwait"]
+# suspended, makes some of them in a thread of the program's. Without a GIL Python's own
+# locks yield.
+OTHERWISE = ["socketpair", "shutdown", "sendto", "rt_sigtimedwait"]
+if "free-threading" not in sys.version:
+    OTHERWISE.append("sched_yield")
 
 
 def forbid(action, *calls):
