@@ -371,7 +371,6 @@ def set_function_breakpoints(session, arguments):
 def _set_all(session, wanted, path, name_of):
     """Those of this file, or those on functions. One that was there already keeps
     its number and its hits."""
-    global _next_id
     olds = [one for one in _breakpoints if one.session is session and one.path == path]
     news = []
     for one in wanted:
@@ -383,8 +382,7 @@ def _set_all(session, wanted, path, name_of):
             olds.remove(old)
             new.becomes(old)
         else:
-            new.id = _next_id
-            _next_id += 1
+            new.id = next_breakpoint_id()
         news.append(new)
     kept = [one for one in _breakpoints if one.session is not session or one.path != path]
     _breakpoints[:] = kept + news
@@ -401,6 +399,12 @@ def _set_all(session, wanted, path, name_of):
     if session.coordinator is not None:
         tell_coordinator(session.coordinator)
     return {"breakpoints": [new.described() for new in news]}
+
+
+def next_breakpoint_id():
+    global _next_id
+    _next_id += 1
+    return _next_id - 1
 
 
 def _look_for(breakpoints):

@@ -22,11 +22,13 @@ def at_exception(kind, frame, error, ends=False):
             return
         for session, filters in list(_filters.items()):
             if raised is None and kind in filters and not is_dormant(session) and (
-                    kind != "raised" or _is_first_shown(session, frame, error)) and (
-                    wants_exception(session, filters[kind], frame, error)):
-                raised = stand_here(session, ident, "exception", error=(error, kind),
-                                    description=_one_line(error),
-                                    text=type_name(type(error)))
+                    kind != "raised" or _is_first_shown(session, frame, error)):
+                wanted = wants_exception(session, filters[kind], frame, error)
+                if wanted:
+                    raised = stand_here(
+                        session, ident, "exception", error=(error, kind),
+                        description=_one_line(error), text=type_name(type(error)),
+                        **({"hitBreakpointIds": [wanted.id]} if type(wanted) is Rule else {}))
     except BaseException as failure:
         if is_programs(failure):
             raise
@@ -40,11 +42,11 @@ def is_usual(error):
 
 def wants_exception(session, condition, frame, error):
     """A condition is an expression, in which __exception__ is the exception; or
-    classes."""
+    classes. Or there are rules: the one that chooses it."""
     if condition is None:
         return not (isinstance(error, SystemExit) and _is_success(error))
     if type(condition) is tuple:
-        return _is_chosen(error, *condition)
+        return _chosen_by(error, *condition)
     try:
         value = eval(condition, {**frame.f_globals, **locals_in(frame),
                                  "__exception__": error})
@@ -101,7 +103,7 @@ def _one_line(error):
 def set_exception_breakpoints(session, arguments):
     wanted, answers = {}, []
     options = field(arguments, "filterOptions", list, [])
-    rules = [_read_rule(one) for one in field(arguments, "exceptionOptions", list, [])]
+    rules = [Rule(session, one) for one in field(arguments, "exceptionOptions", list, [])]
     for one in [{"filterId": name} for name in field(arguments, "filters", list)] + options:
         kind, text = field(one, "filterId", str), one.get("condition")
         answer = {"verified": kind in _FILTERS}
@@ -117,9 +119,9 @@ def set_exception_breakpoints(session, arguments):
                 answer = {"verified": False, "message": str(error)}
         answers.append(answer)
     for kind in _FILTERS:
-        if any(mode == _BREAK_MODES[kind] for mode, _, _ in rules):
+        if any(rule.mode == _BREAK_MODES[kind] for rule in rules):
             wanted[kind] = _BREAK_MODES[kind], rules
-    answers += [{"verified": True} for _ in rules]
+    answers += [rule.described() for rule in rules]
     _filters.pop(session, None)
     if wanted:
         _filters[session] = wanted
@@ -133,26 +135,41 @@ def set_exception_breakpoints(session, arguments):
 
 # ---- exceptionOptions: names in a tree, each with when to stop
 
-def _read_rule(option):
-    """(break mode, names or None for all, whether all but these)."""
-    names, negate = None, False
-    for segment in field(option, "path", list, []):
-        own = field(segment, "names", list)
-        if "Python Exceptions" not in own:  # the category, of which there is one
-            names, negate = own, field(segment, "negate", bool, False)
-    return field(option, "breakMode", str), names, negate
+class Rule:
+    """One of the client's. What it says of an exception: when to stop for it."""
+
+    def __init__(self, session, option):
+        self.mode = field(option, "breakMode", str)
+        self.names = None  # all; else those of classes, with or without their module
+        self.negate = False  # all but these
+        for segment in field(option, "path", list, []):
+            own = field(segment, "names", list)
+            if "Python Exceptions" not in own:  # the category, of which there is one
+                self.names, self.negate = own, field(segment, "negate", bool, False)
+        old = next((old for condition in _filters.get(session, {}).values()
+                    if type(condition) is tuple for old in condition[1] if old.is_as(self)), None)
+        self.id = next_breakpoint_id() if old is None else old.id
+
+    def is_as(self, other):
+        return (self.mode, self.names, self.negate) == (other.mode, other.names, other.negate)
+
+    def is_of(self, names):
+        return self.names is None or self.negate != any(one in names for one in self.names)
+
+    def described(self):
+        kind = next((kind for kind in _FILTERS if _BREAK_MODES[kind] == self.mode), None)
+        cost = cost_of_exceptions(kind) if kind else None
+        return {"id": self.id, "verified": True, **({"message": cost} if cost else {})}
 
 
-def _is_chosen(error, mode, rules):
-    """The last rule that the exception is under has this mode."""
+def _chosen_by(error, mode, rules):
+    """The last rule that the exception is under, if that has this mode."""
     names = {name for kind in type.__dict__["__mro__"].__get__(type(error))
              for name in (type_name(kind), "%s.%s" % (type_module(kind), type_name(kind, True)))}
-    found, by_name = "never", False
-    for wanted, ones, negate in rules:
-        if ones is None or negate != any(one in names for one in ones):
-            found, by_name = wanted, ones is not None
-    return found == mode and (by_name or not (
-        isinstance(error, SystemExit) and _is_success(error)))
+    found = next((rule for rule in rules[::-1] if rule.is_of(names)), None)
+    return found if found is not None and found.mode == mode and (
+        found.names is not None or not (
+            isinstance(error, SystemExit) and _is_success(error))) else None
 
 
 def exception_info(session, arguments):

@@ -272,7 +272,7 @@ ArgumentNames argument_names(PromptState& state,
     if (command == "alias" && !is_first) {
       add_commands(words);
     }
-  } else if (is_one_of(command, "display", "raise", "watch", "!")) {
+  } else if (is_one_of(command, "display", "raise", "watch", "catch", "!")) {
     found.is_python = true;
   }
   return found;

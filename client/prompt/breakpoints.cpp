@@ -6,6 +6,7 @@
 #include <set>
 
 #include "protocol/requests/set_breakpoints.h"
+#include "protocol/requests/set_exception_breakpoints.h"
 #include "protocol/requests/set_function_breakpoints.h"
 
 namespace hangdbg {
@@ -39,6 +40,10 @@ std::optional<std::string> unless_empty(const std::string& text) {
 }  // namespace
 
 std::string PromptBreakpoint::place() const {
+  if (!exception.empty()) {
+    return fmt::format("{}exception {}", uncaught ? "uncaught " : "",
+                       exception);
+  }
   return function.empty()
              ? fmt::format("{}:{}", file.empty() ? path : file, line)
              : function;
@@ -90,6 +95,9 @@ Status Breakpoints::refresh(Session& session, Deadline deadline) {
   std::set<std::string> paths;
   bool functions = false;
   for (const PromptBreakpoint& one : all_) {
+    if (!one.exception.empty()) {
+      continue;  // its hits are not counted
+    }
     if (one.function.empty()) {
       paths.insert(one.path);
     } else {
@@ -139,6 +147,9 @@ void Breakpoints::forget_if_temporary(const dap::Stopped::Body& stop) {
 Status Breakpoints::send(Session& session,
                          const PromptBreakpoint& like,
                          Deadline deadline) {
+  if (!like.exception.empty()) {
+    return send_exceptions(session, deadline);
+  }
   return like.function.empty() ? send_lines(session, like.path, deadline)
                                : send_functions(session, deadline);
 }
@@ -152,7 +163,8 @@ Status Breakpoints::send_lines(Session& session,
   wanted.breakpoints.emplace();
   std::vector<PromptBreakpoint*> sent;
   for (PromptBreakpoint& one : all_) {
-    if (one.enabled && one.function.empty() && one.path == path) {
+    if (one.enabled && one.line > 0 && one.function.empty() &&
+        one.path == path) {
       dap::SourceBreakpoint line;
       line.line = one.line;
       line.condition = unless_empty(one.condition);
@@ -189,6 +201,29 @@ Status Breakpoints::send_functions(Session& session, Deadline deadline) {
   const auto body =
       TRY(session.call<dap::SetFunctionBreakpoints>(wanted, deadline));
   return take_in(std::move(sent), body.breakpoints);
+}
+
+// The last one that an exception is under decides.
+Status Breakpoints::send_exceptions(Session& session, Deadline deadline) {
+  TRY(session.need_breakpoints(deadline));
+  dap::SetExceptionBreakpoints::Arguments wanted;
+  wanted.exception_options.emplace();
+  std::vector<PromptBreakpoint*> sent;
+  for (PromptBreakpoint& one : all_) {
+    if (one.enabled && !one.exception.empty()) {
+      dap::ExceptionOptions options;
+      options.break_mode = one.uncaught ? "unhandled" : "always";
+      if (!one.classes.empty()) {
+        options.path.emplace().push_back({.names = one.classes});
+      }
+      wanted.exception_options->push_back(std::move(options));
+      sent.push_back(&one);
+    }
+  }
+  const auto body =
+      TRY(session.call<dap::SetExceptionBreakpoints>(wanted, deadline));
+  return take_in(std::move(sent),
+                 body.breakpoints.value_or(std::vector<dap::Breakpoint>()));
 }
 
 }  // namespace hangdbg

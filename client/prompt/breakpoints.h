@@ -21,6 +21,10 @@ struct PromptBreakpoint {
   std::string path;  // of a line; of a function, that of its file or empty
   std::int64_t line = 0;
   std::string function;  // else empty
+  // What is raised, as it was typed; else empty.
+  std::string exception;
+  std::vector<std::string> classes;  // of it, with their modules; none: any
+  bool uncaught = false;             // only where nobody catches it
   std::string condition;
   std::string log;  // to be printed instead of a stop
   std::optional<std::vector<dap::Collective>> after;
@@ -37,7 +41,7 @@ struct PromptBreakpoint {
   std::string message;
   std::string file;  // where its path is relative, and such code has been seen
 
-  // "train.py:12", "Net.forward".
+  // "train.py:12", "Net.forward", "exception ValueError".
   std::string place() const;
 };
 
@@ -81,6 +85,7 @@ class Breakpoints {
                     const std::string& path,
                     Deadline deadline);
   Status send_functions(Session& session, Deadline deadline);
+  Status send_exceptions(Session& session, Deadline deadline);
 
   std::vector<PromptBreakpoint> all_;
   int last_number_ = 0;

@@ -29,6 +29,7 @@ std::span<const Command> value_commands();
 std::span<const Command> source_commands();
 std::span<const Command> hold_commands();
 std::span<const Command> breakpoint_commands();
+std::span<const Command> catch_commands();
 std::span<const Command> display_commands();
 std::span<const Command> alias_commands();
 std::span<const Command> rank_commands();

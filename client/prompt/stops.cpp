@@ -285,7 +285,10 @@ void note_end_of_debug(PromptState& state, const Stop& stop) {
 
 std::string reason(const PromptState& state, const Stop& stop) {
   if (const auto* const hit = state.breakpoints.hit_by(stop.why)) {
-    return fmt::format("breakpoint {}", hit->number);
+    return fmt::format("breakpoint {}{}", hit->number,
+                       is_exception(stop) && stop.why.description
+                           ? ": " + printable(*stop.why.description)
+                           : "");
   }
   if (is_exception(stop) && stop.why.description) {
     return printable(*stop.why.description);

@@ -352,8 +352,11 @@ raise OSError("end")
         with DapClient.stdio() as client:
             path = written(client, text, [6])
             thread = client.event("stopped")["threadId"]
-            answer = client.call("setExceptionBreakpoints", filters=[], exceptionOptions=options)
-            assert answer["breakpoints"] == [{"verified": True}] * len(options)
+            answers = client.call("setExceptionBreakpoints", filters=[],
+                                  exceptionOptions=options)["breakpoints"]
+            assert [one["verified"] for one in answers] == [True] * len(options)
+            assert len({one["id"] for one in answers}) == len(options)
+            assert all("is traced" in one.get("message", "is traced") for one in answers)
             client.call("setBreakpoints", source={"path": str(path)}, breakpoints=[])
             client.call("continue", threadId=thread)
             assert [line for _, _, line in stops(client)] == lines, options
