@@ -12,6 +12,7 @@ hangdbg_agent_\name\()_end:
 	file core, agent_core.py
 	file breakpoints, breakpoints.py
 	file completions, completions.py
+	file data_breakpoints, data_breakpoints.py
 	file debugged, debugged.py
 	file engine, engine.py
 	file exceptions, exceptions.py

@@ -6,6 +6,7 @@
 #define HANGDBG_AGENT_MODULES(X) \
   X(breakpoints)                 \
   X(completions)                 \
+  X(data_breakpoints)            \
   X(debugged)                    \
   X(engine)                      \
   X(exceptions)                  \

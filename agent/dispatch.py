@@ -53,6 +53,7 @@ class Session:
         self.limited = False  # its threads are suspended for a limited time (coordination.py)
         self.coordinator = None  # permits each stop (coordination.py)
         self.just_my_code = False  # steps pass by libraries (stepping.py)
+        self.data_breakpoints = []  # (data_breakpoints.py)
 
     def runs_on(self, ident):
         """Another thread than before, if that is in an expression that was given up

@@ -21,7 +21,7 @@ class Plan:
         self.leaves_it = False  # the innermost is not to be stopped in
         self.suspended = None  # the frame, by id, that has to resume or to end first
         self.events = None  # what it stops for besides lines (pdb_stops.py)
-        self.watch = None  # the expression that is to change
+        self.watch = None  # what is to change: a Watch, or several
         self.description = None  # what has, where it stops
 
     def yields(self, frame):
@@ -90,11 +90,16 @@ class Watch:
     """An expression in one frame of a thread, which is known by its id; and what was shown
     of its value: so a list changes that gets another element, and nothing of it is kept."""
 
+    reason = "step"
+    hits = ()  # breakpoints
+
     def __init__(self, text, frame):
         need("safe_repr")
         self.text = text
         self.value = expression(text, "<watch>")
         self.frame = id(frame)
+        self.end = "is suspended, or has returned" if frame.f_code.co_flags & 0x2a0 else (
+            "has returned")  # 0x2a0: generators and coroutines, Include/code.h
         self.shown = self._show(frame)
 
     def _show(self, frame):
@@ -105,19 +110,25 @@ class Watch:
 
     def change(self, frame):
         """In words; None: there is none."""
+        frame = self.frame_above(frame)
+        if frame is None:
+            return "%s = %s, and its function %s" % (self.text, self.shown, self.end)
+        before, self.shown = self.shown, self._show(frame)
+        return None if self.shown == before else "%s = %s, was %s" % (
+            self.text, self.shown, before)
+
+    def frame_above(self, frame):
+        """Its own, of that one and its callers; None: it is not there."""
         while frame is not None and id(frame) != self.frame:
             frame = frame.f_back
-        if frame is None:
-            return "%s = %s, and its function has returned" % (self.text, self.shown)
-        now = self._show(frame)
-        return None if now == self.shown else "%s = %s, was %s" % (self.text, now, self.shown)
+        return frame
 
 
 def step(session, ident, left, kind, line, call=None, events=False, watched=None):
     """On the thread, which resumes now: "next", "stepIn" (into a call: offsets of its
-    instructions, first and last line of its statement), "stepOut", "until"; `watched`: an
-    expression, and in which frame from the outermost on. `left`: the frame, by id, that has
-    just returned."""
+    instructions, first and last line of its statement), "stepOut", "until"; `watched`: what
+    makes a Watch of its frames, outermost first. `left`: the frame, by id, that has just
+    returned."""
     innermost = _programs(sys._getframe())
     if id(innermost) == left:
         innermost = innermost.f_back
@@ -137,10 +148,8 @@ def step(session, ident, left, kind, line, call=None, events=False, watched=None
     if kind == "next" and not events:
         plan.calls = {}
     if watched:
-        text, number = watched
-        shown = [frame for frame, code, _, _ in _places(innermost)
-                 if code.co_filename != "<hangdbg>"]
-        plan.watch = Watch(text, shown[number - 1] if number <= len(shown) else innermost)
+        plan.watch = watched([frame for frame, code, _, _ in _places(innermost)
+                              if code.co_filename != "<hangdbg>"])
     elif events:
         plan.events = Events(plan, kind, innermost, is_over)
     plan_made(plan, innermost)
@@ -190,13 +199,16 @@ def halt(session, arguments):
 
 def go_on(session, arguments):
     """Lets it go, and gives up what it was to stop for."""
-    ident = _ident_of(session, field(arguments, "threadId", int))
+    give_up_plan(session, _ident_of(session, field(arguments, "threadId", int)))
+    return let_go(session, arguments)
+
+
+def give_up_plan(session, ident):
     plan = _plans.get(ident)
     if plan is not None and plan.session is session:
         del _plans[ident]
         plan_dropped(ident, plan)
         watch()
-    return let_go(session, arguments)
 
 
 def _callers(frame):
@@ -221,17 +233,22 @@ def _go(kind):
             if call is None:
                 raise Failure("bad-message", "no such target: the thread has gone on since")
         events = field(arguments, "hangdbg/events", bool, False)
-        watched = arguments.get("hangdbg/watch")
-        if watched is not None:
-            try:
-                compile(watched.strip(), "<watch>", "eval", 0, True)
-            except SyntaxError as error:
-                raise Failure("expression-failed", "SyntaxError: " + str(error.msg))
-            watched = watched, field(arguments, "hangdbg/frame", int)
+        watched = None
+        if arguments.get("hangdbg/watch") is not None:
+            watched = _watched(arguments["hangdbg/watch"], field(arguments, "hangdbg/frame", int))
         standing.plan = kind, field(arguments, "line", int, 0), call, events, watched
         goes_on(session, ident)
         return {}
     return go
+
+
+def _watched(text, number):
+    """In which frame from the outermost on."""
+    try:
+        compile(text.strip(), "<watch>", "eval", 0, True)
+    except SyntaxError as error:
+        raise Failure("expression-failed", "SyntaxError: " + str(error.msg))
+    return lambda shown: Watch(text, shown[min(number, len(shown)) - 1])
 
 
 def just_my_code(session, arguments):

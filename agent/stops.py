@@ -55,7 +55,10 @@ def _stand_at(frame, line, hits):
     for session, ids in hits.items():
         if raised is None:
             own = plan if plan is not None and plan.session is session else None
-            raised = stand_here(session, ident, reason_of(ids) if ids else plan.reason,
+            reason = reason_of(ids) if ids else plan.reason
+            if own and own.watch is not None and not ids:
+                reason, ids = own.watch.reason, own.watch.hits
+            raised = stand_here(session, ident, reason,
                                 returned=own.returned if own else (), **(
                                     {"hitBreakpointIds": ids} if ids else {}), **(
                                     {"description": own.description}
@@ -132,6 +135,7 @@ def end_plans(session):
 
 def end_breakpoints(session):
     _breakpoints[:] = [one for one in _breakpoints if one.session is not session]
+    session.data_breakpoints = []
     _filters.pop(session, None)
     _lines.clear()
     watch()

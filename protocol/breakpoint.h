@@ -71,6 +71,21 @@ struct FunctionBreakpoint {
   }
 };
 
+struct DataBreakpoint {
+  std::string data_id;  // of dataBreakpointInfo
+  std::optional<std::string> access_type;
+  std::optional<std::string> condition;
+  std::optional<std::string> hit_condition;
+
+  template <class V>
+  void fields(V& v) {
+    v("dataId", data_id);
+    v("accessType", access_type);
+    v("condition", condition);
+    v("hitCondition", hit_condition);
+  }
+};
+
 struct ExceptionFilterOptions {
   std::string filter_id;
   std::optional<std::string> condition;

@@ -48,6 +48,7 @@ struct Capabilities {
   std::optional<bool> supports_delayed_stack_trace_loading;
   std::optional<bool> supports_loaded_sources_request;
   std::optional<bool> supports_log_points;
+  std::optional<bool> supports_data_breakpoints;
   std::optional<bool> supports_set_expression;
   std::optional<bool> supports_terminate_request;
   std::optional<bool> supports_cancel_request;
@@ -82,6 +83,7 @@ struct Capabilities {
     v("supportsDelayedStackTraceLoading", supports_delayed_stack_trace_loading);
     v("supportsLoadedSourcesRequest", supports_loaded_sources_request);
     v("supportsLogPoints", supports_log_points);
+    v("supportsDataBreakpoints", supports_data_breakpoints);
     v("supportsSetExpression", supports_set_expression);
     v("supportsTerminateRequest", supports_terminate_request);
     v("supportsCancelRequest", supports_cancel_request);

@@ -6,11 +6,13 @@
 #include "inspector/cpython/expressions/expression.h"
 #include "protocol/requests/breakpoint_locations.h"
 #include "protocol/requests/completions.h"
+#include "protocol/requests/data_breakpoint_info.h"
 #include "protocol/requests/evaluate.h"
 #include "protocol/requests/exception_info.h"
 #include "protocol/requests/loaded_sources.h"
 #include "protocol/requests/modules.h"
 #include "protocol/requests/set_breakpoints.h"
+#include "protocol/requests/set_data_breakpoints.h"
 #include "protocol/requests/set_exception_breakpoints.h"
 #include "protocol/requests/set_expression.h"
 #include "protocol/requests/set_function_breakpoints.h"
@@ -73,6 +75,13 @@ asio::awaitable<Status> with_breakpoints(DebugSession& session) {
   session.answer_before_stops();
   session.set_breaking();
   return session.agent().need_breakpoints(session.deadline());
+}
+
+asio::awaitable<Status> with_data_breakpoints(DebugSession& session) {
+  const Status there = co_await with_breakpoints(session);
+  co_return there
+      ? co_await session.agent().need("data_breakpoints", session.deadline())
+      : there;
 }
 
 asio::awaitable<Status> with_modules(DebugSession& session) {
@@ -188,6 +197,10 @@ bool is_empty(const dap::SetFunctionBreakpoints::Arguments& set) {
   return set.breakpoints.empty();
 }
 
+bool is_empty(const dap::SetDataBreakpoints::Arguments& set) {
+  return set.breakpoints.empty();
+}
+
 bool is_empty(const dap::SetExceptionBreakpoints::Arguments& set) {
   return set.filters.empty() &&
          (!set.filter_options || set.filter_options->empty()) &&
@@ -215,7 +228,7 @@ typename Pair::Body unset(const typename Pair::Arguments& wanted) {
 
 // Editors send all kinds when they attach: the empty ones cost nothing. What is
 // set while the GIL is held waits no longer than it must.
-template <class Pair>
+template <class Pair, Prepare kPrepare>
 asio::awaitable<dap::Response> set(DebugSession& session,
                                    const dap::Request& request) {
   AgentSession& agent = session.agent();
@@ -236,13 +249,13 @@ asio::awaitable<dap::Response> set(DebugSession& session,
                       "be looked at meanwhile"};
     co_return refusal(request, error);
   }
-  co_return co_await pass_on<Pair, &with_breakpoints>(session, request);
+  co_return co_await pass_on<Pair, kPrepare>(session, request);
 }
 
-template <class Pair>
+template <class Pair, Prepare kPrepare = &with_breakpoints>
 constexpr Handler sets(void (*declare)(dap::Capabilities&) = nullptr) {
-  return {Pair::command, DebugSession::Phase::Attached, declare, &set<Pair>,
-          nullptr};
+  return {Pair::command, DebugSession::Phase::Attached, declare,
+          &set<Pair, kPrepare>, nullptr};
 }
 
 // None is on by default: that would cost a program that is not to stop.
@@ -323,6 +336,11 @@ constexpr std::array kHandlers = {
       capabilities.supports_exception_filter_options = true;
       capabilities.supports_exception_options = true;
     }),
+    agents<dap::DataBreakpointInfo, &with_data_breakpoints>(),
+    sets<dap::SetDataBreakpoints, &with_data_breakpoints>(
+        [](dap::Capabilities& capabilities) {
+          capabilities.supports_data_breakpoints = true;
+        }),
     agents<dap::ExceptionInfo, &with_breakpoints>(
         [](dap::Capabilities& capabilities) {
           capabilities.supports_exception_info_request = true;

@@ -73,6 +73,8 @@ class Filler {
         {".reason", "new"},
         {".presentationHint", "normal"},
         {".breakMode", "always"},
+        {".accessType", "write"},
+        {".accessTypes", "write"},
         {".startMethod", "attach"},
         {".targets.type", "value"},
         {".request", "attach"},

@@ -31,6 +31,7 @@
 #include "protocol/requests/configuration_done.h"
 #include "protocol/requests/continue.h"
 #include "protocol/requests/coordinate.h"
+#include "protocol/requests/data_breakpoint_info.h"
 #include "protocol/requests/debug.h"
 #include "protocol/requests/disconnect.h"
 #include "protocol/requests/evaluate.h"
@@ -55,6 +56,7 @@
 #include "protocol/requests/run_in_terminal.h"
 #include "protocol/requests/scopes.h"
 #include "protocol/requests/set_breakpoints.h"
+#include "protocol/requests/set_data_breakpoints.h"
 #include "protocol/requests/set_exception_breakpoints.h"
 #include "protocol/requests/set_expression.h"
 #include "protocol/requests/set_function_breakpoints.h"
@@ -91,6 +93,7 @@ inline constexpr Each<Attach,
                       Completions,
                       ConfigurationDone,
                       Continue,
+                      DataBreakpointInfo,
                       Debug,
                       Disconnect,
                       Evaluate,
@@ -115,6 +118,7 @@ inline constexpr Each<Attach,
                       RestartFrame,
                       Scopes,
                       SetBreakpoints,
+                      SetDataBreakpoints,
                       SetExceptionBreakpoints,
                       SetExpression,
                       SetFunctionBreakpoints,
