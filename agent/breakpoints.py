@@ -274,6 +274,7 @@ def is_same_file(name, path):
         return True
     name, path = name[2 * name.startswith("./"):], path[2 * path.startswith("./"):]
     return bool(name and path) and (
+        name == path or
         not name.startswith("/") and path.endswith("/" + name) or
         not path.startswith("/") and name.endswith("/" + path))
 

@@ -83,7 +83,13 @@ Result<std::string> path_of(PromptState& state, std::string_view name) {
     return fail(ErrorId::Usage, fmt::format("not a file: {}", printable(name)),
                 kPlaceHint);
   }
-  if (name.contains('/') || name.ends_with(".py")) {
+  // "<string>", a template: code may have any name.
+  const bool is_of_code = std::ranges::any_of(
+      state.place.thread().stack.stack_frames, [&](const dap::StackFrame& one) {
+        return one.source && one.source->path == name;
+      });
+  if (name.contains('/') || name.ends_with(".py") || !is_dotted_name(name) ||
+      is_of_code) {
     return std::string(name);
   }
   const auto file = string_in_frame(

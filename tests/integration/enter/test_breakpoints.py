@@ -136,6 +136,28 @@ def test_on_functions_and_generators(python):
     ends_normally(target)
 
 
+@pytest.mark.parametrize("name", ["page.tpl", "./page.tpl", "<made>"])
+def test_in_code_that_has_no_file(edge_python, name):
+    """A template, what exec() runs: by whatever name it has."""
+    target = start("breaks", edge_python)
+    process = attached(target)
+    typed(process, "!made = compile('def fill(x):\\n    y = x + 1\\n    return fill(y) if x < 2 else y', "
+          "%r, 'exec')" % name.replace("./", ""))
+    typed(process, "!names = {}; exec(made, names)")
+    ask(process, "b %s:2" % (name if name != "page.tpl" else "./page.tpl"), "Breakpoint 1 at")
+    typed(process, "!threading.Thread(target=names['fill'], args=(1,)).start()")
+    ask(process, "c", "stopped: breakpoint 1")
+    ask(process, "p [x]", "[1]")
+    ask(process, "cl", "Deleted")
+    # Now that it runs here.
+    ask(process, "b %s:3" % name, "Breakpoint 2 at")
+    ask(process, "c", "stopped: breakpoint 2")
+    ask(process, "cl", "Deleted")
+    ask(process, "c", "resumed")
+    leave(process)
+    ends_normally(target)
+
+
 def test_commands_displays_and_aliases(python):
     target = start("breaks", python)
     process = attached(target)
