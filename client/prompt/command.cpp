@@ -14,8 +14,9 @@ std::vector<const Command*> all_commands() {
   std::vector<const Command*> all;
   for (const auto table :
        {stack_commands(), value_commands(), source_commands(), hold_commands(),
-        breakpoint_commands(), catch_commands(), display_commands(),
-        alias_commands(), rank_commands(), session_commands()}) {
+        breakpoint_commands(), catch_commands(), saved_commands(),
+        display_commands(), alias_commands(), rank_commands(),
+        session_commands()}) {
     for (const Command& command : table) {
       all.push_back(&command);
     }
