@@ -25,6 +25,7 @@ hangdbg_agent_\name\()_end:
 	file process_groups, process_groups.py
 	file pdb_stops, pdb_stops.py
 	file raising, raising.py
+	file reloading, reloading.py
 	file step_targets, step_targets.py
 	file stepping, stepping.py
 	file stops, stops.py

@@ -19,6 +19,7 @@
   X(process_groups)              \
   X(pdb_stops)                   \
   X(raising)                     \
+  X(reloading)                   \
   X(step_targets)                \
   X(stepping)                    \
   X(stops)                       \

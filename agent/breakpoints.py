@@ -323,31 +323,37 @@ def _last_line(code):
 
 def _codes_of_modules(wants):
     """Code of functions and classes that are in the modules of such files, also when
-    none of it has run yet. Only what is in dicts is looked at."""
+    none of it has run yet."""
+    for function in _functions_of_modules(wants):
+        yield from _nested(function.__code__)
+
+
+def _functions_of_modules(wants):
+    """Only what is in dicts is looked at."""
     for module in list(sys.modules.values()):
         names = object.__getattribute__(module, "__dict__") if type(
             module) is type(sys) else {}
         file = dict.get(names, "__file__")
         if type(file) is str and wants(file):
-            yield from _codes_in(list(names.values()), dict.get(names, "__name__"), 3)
+            yield from _functions_in(list(names.values()), dict.get(names, "__name__"), 3)
 
 
-def _codes_in(values, module, depth):
+def _functions_in(values, module, depth):
     for value in values:
         kind = type(value)
         if kind in (staticmethod, classmethod):
             value = value.__func__
         elif kind is property:
-            value = value.fget
-        if type(value) is type(_codes_in):
-            yield from _nested(value.__code__)
+            yield from _functions_in([value.fget, value.fset, value.fdel], module, depth)
+        if type(value) is type(_functions_in):
+            yield value
             wrapped = value.__dict__.get("__wrapped__")
             if depth and wrapped is not None:
-                yield from _codes_in([wrapped], module, depth - 1)
+                yield from _functions_in([wrapped], module, depth - 1)
         elif depth and issubclass(kind, type) and (
                 type.__dict__["__dict__"].__get__(value).get("__module__") == module):
-            yield from _codes_in(list(type.__dict__["__dict__"].__get__(value).values()),
-                                 module, depth - 1)
+            yield from _functions_in(list(type.__dict__["__dict__"].__get__(value).values()),
+                                     module, depth - 1)
 
 
 def _nested(code):

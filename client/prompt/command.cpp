@@ -15,8 +15,8 @@ std::vector<const Command*> all_commands() {
   for (const auto table :
        {stack_commands(), value_commands(), source_commands(), hold_commands(),
         breakpoint_commands(), catch_commands(), saved_commands(),
-        display_commands(), alias_commands(), rank_commands(),
-        session_commands()}) {
+        reload_commands(), display_commands(), alias_commands(),
+        rank_commands(), session_commands()}) {
     for (const Command& command : table) {
       all.push_back(&command);
     }

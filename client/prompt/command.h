@@ -31,6 +31,7 @@ std::span<const Command> hold_commands();
 std::span<const Command> breakpoint_commands();
 std::span<const Command> catch_commands();
 std::span<const Command> saved_commands();
+std::span<const Command> reload_commands();
 std::span<const Command> display_commands();
 std::span<const Command> alias_commands();
 std::span<const Command> rank_commands();

@@ -14,34 +14,26 @@
 #include "protocol/events/continued.h"
 #include "protocol/requests/frame_arguments.h"
 #include "protocol/requests/raise.h"
-#include "protocol/requests/scopes.h"
 #include "protocol/requests/whatis.h"
 #include "server/coroutines/co_try.h"
+#include "server/dap/console_source.h"
 #include "server/dap/step.h"
 #include "server/session/pdb_line.h"
-#include "server/session/source_text.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::int64_t kPage = 11;  // lines, as pdb's
 constexpr int kPrettyWidth = 80;
 
 template <class T>
 using Awaitable = asio::awaitable<Result<T>>;
 
-struct Typed {
-  dap::Evaluate::Arguments python;  // as it came
-  std::string argument;             // of the command
-  ShownPlaces::Frame place;
-
-  std::int64_t frame_id() const { return python.frame_id.value_or(0); }
-};
+using Typed = TypedInConsole;
 
 using Run = Awaitable<ConsoleAnswer> (*)(DebugSession&, Typed);
 
-enum class Takes { Nothing, Number, Lines, Expression };
+enum class Takes { Nothing, Number, Lines, Expression, Path };
 
 struct ConsoleCommand {
   std::vector<std::string_view> names;
@@ -82,6 +74,8 @@ bool takes(const ConsoleCommand& command, std::string_view argument) {
              is_number(argument.substr(0, argument.find(',')));
     case Takes::Expression:
       return !argument.empty();
+    case Takes::Path:
+      return argument.empty() || argument.ends_with(".py");
   }
   return false;
 }
@@ -129,93 +123,6 @@ Awaitable<ConsoleAnswer> arguments(DebugSession& session, Typed typed) {
     text += fmt::format("{} = {}\n", variable.name, variable.value);
   }
   co_return ConsoleAnswer(std::move(text));
-}
-
-// ---- where
-
-// The newest frame last, as in pdb.
-Awaitable<ConsoleAnswer> where_command(DebugSession& session, Typed typed) {
-  dap::StackTrace::Arguments question;
-  question.thread_id = typed.place.thread;
-  CO_TRY(const auto stack,
-         co_await session.agent().stack(question, session.deadline()));
-  const int pid = session.agent().target().pid;
-  auto text = co_await session.on_pool([&] {
-    SourceText sources(pid);
-    std::string lines;
-    for (auto at = stack.stack_frames.rbegin(); at != stack.stack_frames.rend();
-         ++at) {
-      const auto path = at->source ? at->source->path.value_or("?") : "?";
-      const bool here = at->id == typed.frame_id();
-      lines += fmt::format("{} {}({}){}()\n", here ? '>' : ' ', printable(path),
-                           at->line, printable(at->name));
-      if (const auto line = sources.line(path, at->line)) {
-        lines += "-> " + *line + "\n";
-      }
-    }
-    return lines;
-  });
-  co_return ConsoleAnswer(std::move(text));
-}
-
-struct Range {
-  std::int64_t first;
-  std::int64_t last;
-};
-
-Awaitable<ConsoleAnswer> show_lines(DebugSession& session,
-                                    Typed typed,
-                                    Range range) {
-  const int pid = session.agent().target().pid;
-  const auto& place = typed.place;
-  auto text = co_await session.on_pool([&] {
-    SourceText sources(pid);
-    const auto& lines = sources.lines(place.path);
-    std::string shown;
-    const auto last = std::min(range.last, std::ssize(lines));
-    for (auto at = std::max(range.first, std::int64_t{1}); at <= last; ++at) {
-      shown +=
-          fmt::format("{:>3}  {}\t{}\n", at, at == place.line ? "->" : "  ",
-                      lines[static_cast<std::size_t>(at - 1)]);
-    }
-    return shown;
-  });
-  if (text.empty()) {
-    co_return fail(ErrorId::Unreadable,
-                   "no such lines can be read of " + place.path);
-  }
-  co_return ConsoleAnswer(std::move(text));
-}
-
-// "12", "12, 20", "12, 5" (a count), or around the frame's own line.
-Awaitable<ConsoleAnswer> list(DebugSession& session, Typed typed) {
-  std::vector<std::int64_t> numbers;
-  for (const std::string_view word : split(typed.argument, ',')) {
-    if (const auto number = parse_number<std::int32_t>(trim(word))) {
-      numbers.push_back(*number);
-    }
-  }
-  const auto middle = numbers.empty() ? typed.place.line : numbers.front();
-  const auto first = std::max(middle - kPage / 2, std::int64_t{1});
-  Range range{first, first + kPage - 1};
-  if (numbers.size() > 1) {
-    const auto end = numbers[1];
-    range = {middle, end < middle ? middle + end : end};
-  }
-  return show_lines(session, std::move(typed), range);
-}
-
-Awaitable<ConsoleAnswer> list_function(DebugSession& session, Typed typed) {
-  dap::Scopes::Arguments question{typed.frame_id()};
-  CO_TRY(const auto body, co_await session.agent().call<dap::Scopes>(
-                              question, session.deadline()));
-  if (body.scopes.empty() || !body.scopes.front().line) {
-    co_return fail(ErrorId::Unreadable,
-                   "the lines of this function are unknown");
-  }
-  const dap::Scope& locals = body.scopes.front();
-  const Range range{*locals.line, locals.end_line.value_or(*locals.line)};
-  co_return co_await show_lines(session, std::move(typed), range);
 }
 
 // ---- going on
@@ -331,17 +238,20 @@ Awaitable<ConsoleAnswer> help(DebugSession&, Typed) {
 
 std::span<const ConsoleCommand> commands() {
   using enum Takes;
-  static const std::array<ConsoleCommand, 19> table = {{
+  static const std::array<ConsoleCommand, 20> table = {{
       {{"p"}, Expression, print, "the value of an expression"},
       {{"pp"}, Expression, print_pretty, "the value, in lines"},
       {{"whatis"}, Expression, whatis, "its type"},
       {{"a", "args"}, Nothing, arguments, "what the function was called with"},
-      {{"w", "where", "bt"}, Nothing, where_command, "the stack"},
+      {{"w", "where", "bt"}, Nothing, where_in_console, "the stack"},
       {{"l", "list"},
        Lines,
-       list,
+       list_in_console,
        "the source around the line, or those lines"},
-      {{"ll", "longlist"}, Nothing, list_function, "the whole function"},
+      {{"ll", "longlist"},
+       Nothing,
+       list_function_in_console,
+       "the whole function"},
       {{"n", "next"}, Nothing, step_on<StepKind::Next>, "to the next line"},
       {{"s", "step"}, Nothing, step_on<StepKind::Into>, "into what it calls"},
       {{"r", "return"}, Nothing, step_on<StepKind::Out>, "to the caller"},
@@ -357,6 +267,10 @@ std::span<const ConsoleCommand> commands() {
       {{"debug"}, Expression, debug, "run that here, and stop in it"},
       {{"raise"}, Expression, raise, "raise that exception in the thread"},
       {{"hold"}, Nothing, hold, "suspend the thread"},
+      {{"reload"},
+       Path,
+       reload_in_console,
+       "give functions the code of their file now"},
       {{"u", "up", "d", "down"}, Number, editors, "choose in the call stack"},
       {{"b", "break", "tbreak", "cl", "clear"},
        Lines,

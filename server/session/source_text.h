@@ -30,6 +30,9 @@ class SourceText {
   // is read once.
   const std::vector<std::string>& lines(const std::string& path);
 
+  // It has been written anew: it is read again.
+  void forget(const std::string& path) { files_.erase(path); }
+
   // One line, 1-based, without the white space around it.
   std::optional<std::string> line(const std::string& path, std::int64_t number);
 

@@ -52,6 +52,7 @@
 #include "protocol/requests/object_source.h"
 #include "protocol/requests/pause.h"
 #include "protocol/requests/process_groups.h"
+#include "protocol/requests/reload.h"
 #include "protocol/requests/restart_frame.h"
 #include "protocol/requests/run_in_terminal.h"
 #include "protocol/requests/scopes.h"
@@ -115,6 +116,7 @@ inline constexpr Each<Attach,
                       Coordinate,
                       Pause,
                       ProcessGroups,
+                      Reload,
                       RestartFrame,
                       Scopes,
                       SetBreakpoints,
