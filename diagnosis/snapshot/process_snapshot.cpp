@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "diagnosis/snapshot/entered_interpreters.h"
 #include "inspector/cpython/expressions/peek.h"
 #include "inspector/cpython/expressions/value.h"
 #include "inspector/cpython/locks/stdlib_blocking_frames.h"
@@ -262,7 +263,7 @@ void ProcessSnapshot::look() {
       const auto names = read_thread_names(*objects_, process_->python);
       for (ThreadSnapshot& one : threads) {
         if (one.python) {
-          one.name = name_of(names, pid, *one.python);
+          one.name = name_of(names, pid, named_state(one));
         }
       }
     } else {
@@ -281,7 +282,7 @@ void ProcessSnapshot::name_threads_of_unknown() {
       objects ? read_thread_names(*objects, process_->python) : ThreadNames();
   for (ThreadSnapshot& one : threads) {
     if (one.python) {
-      one.name = name_of(names, pid, *one.python);
+      one.name = name_of(names, pid, named_state(one));
     }
   }
   static const NoMemory kNothing;
@@ -314,6 +315,7 @@ void ProcessSnapshot::read_python() {
                          .wait = std::move(seen->wait)});
     }
   }
+  join_interpreters(threads);
   const auto found = read_gil(process_->memory, process_->python, *tasks);
   if (found && found->enabled) {
     gil = *found;
@@ -357,6 +359,9 @@ void ProcessSnapshot::look_again() {
       // For a thread that runs now and then, where it sleeps.
       if (seen->wait.state != 'R' || thread.wait.state == 'R') {
         thread.stack = std::move(seen->stack);
+        thread.stack.frames.insert(thread.stack.frames.end(),
+                                   thread.frames_before.begin(),
+                                   thread.frames_before.end());
         thread.wait = std::move(seen->wait);
       }
     }

@@ -45,6 +45,10 @@ struct ThreadSnapshot {
   std::optional<PythonThread> python;
   PythonStack stack;
   WaitSample wait;  // in the last sample
+  // Of a thread that has entered another interpreter: its state and frames in
+  // the one that it came from. Those frames are the outermost of `stack`, too.
+  std::optional<PythonThread> entered_from;
+  std::vector<PythonFrame> frames_before;
   // Of a thread that has run while it was sampled:
   std::size_t looks = 1;
   bool ran = false;
