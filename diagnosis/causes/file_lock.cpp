@@ -42,6 +42,13 @@ void held_by_descriptor(const ProcessSnapshot& of,
   cause.blocked_by = heirs;
 }
 
+// A lock of an open file description is not told by process there.
+bool is_in_proc_locks(const ProcessSnapshot& of, int pid) {
+  return std::ranges::any_of(of.system.file_locks(), [&](const FileLock& one) {
+    return one.pid == pid && !one.waits;
+  });
+}
+
 Cause held(const ProcessSnapshot& of,
            const ThreadSnapshot& thread,
            const SeenFile& file,
@@ -68,8 +75,11 @@ Cause held(const ProcessSnapshot& of,
   } else {
     cause.summary = fmt::format("waits for the lock on {}, held by {}", path,
                                 process_text(pid));
-    cause.evidence.push_back(
-        fmt::format("/proc/locks: {} holds it", process_text(pid)));
+    cause.evidence.push_back(fmt::format(
+        "{}: {} holds it",
+        is_in_proc_locks(of, pid) ? std::string("/proc/locks")
+                                  : fmt::format("/proc/{}/fdinfo", pid),
+        process_text(pid)));
     cause.blocked_by = std::move(holders);
   }
   if (!cause.blocked_by.empty()) {
@@ -94,7 +104,7 @@ Found file_lock(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
                                        .inode = file->inode,
                                        .path = file->name}
                             : SeenFile{.path = "a file"},
-                       who_has_awaited(of));
+                       who_has_awaited(of, thread));
     if (of.makes_progress(thread)) {
       cause.progress = Progress::Running;
       cause.evidence.push_back(

@@ -1,6 +1,7 @@
 #include "diagnosis/evidence/awaited_lock.h"
 
 #include <fmt/core.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <span>
@@ -103,17 +104,25 @@ SeenLock seen_shared(const AwaitedSharedLock& shared) {
   return lock;
 }
 
-SeenLock seen_file_lock(const ProcessSnapshot& of, int fd) {
+SeenLock seen_file_lock(const ProcessSnapshot& of,
+                        const ThreadSnapshot& thread,
+                        int fd) {
   const auto file = of.file(fd);
   SeenLock lock{.kind = LockKind::File, .name = file ? file->name : ""};
   const auto& locks = of.system.file_locks();
   const auto mine = std::ranges::find_if(locks, [&](const FileLock& one) {
     return one.waits && one.pid == of.pid;
   });
-  lock.key = mine == locks.end() ? fmt::format("{} file {}", of.pid, lock.name)
-                                 : fmt::format("file {:x}:{:x}:{}", mine->major,
-                                               mine->minor, mine->inode);
-  for (const ThreadId& id : who_has_awaited(of)) {
+  if (mine != locks.end()) {
+    lock.key =
+        fmt::format("file {:x}:{:x}:{}", mine->major, mine->minor, mine->inode);
+  } else if (file && file->inode != 0) {
+    lock.key = fmt::format("file {:x}:{:x}:{}", major(file->device),
+                           minor(file->device), file->inode);
+  } else {
+    lock.key = fmt::format("{} file {}", of.pid, lock.name);
+  }
+  for (const ThreadId& id : who_has_awaited(of, thread)) {
     lock.owners.push_back(owner_of(id.pid));
   }
   if (lock.owners.empty()) {
@@ -189,7 +198,7 @@ std::optional<SeenLock> LockReader::awaited_by(
     return seen_shared(*shared);
   }
   const auto fd = awaited_file_lock(thread);
-  return fd ? std::optional(seen_file_lock(of_, *fd)) : std::nullopt;
+  return fd ? std::optional(seen_file_lock(of_, thread, *fd)) : std::nullopt;
 }
 
 std::vector<SeenLock> LockReader::held_by(const ThreadSnapshot& thread) const {

@@ -10,7 +10,9 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
+#include <span>
 
 #include "base/folder.h"
 #include "base/parallel_map.h"
@@ -83,6 +85,46 @@ bool is_lock_on_file(const FileLock& lock, const SeenFile& file) {
   }
   return lock.major == 0 && major(file.device) == 0 && lock.pid > 0 &&
          has_open(lock.pid, file).value_or(false);
+}
+
+// What fcntl(2) asks for. None where that cannot be told.
+std::optional<HeldLock> wanted_range(const ProcessSnapshot& of,
+                                     const ThreadSnapshot& thread,
+                                     const OpenFile& file) {
+  const auto& call = thread.wait.call;
+  struct flock asked {};
+  if (call.number != SYS_fcntl || call.args.size() < 3 ||
+      !of.memory().read(Address{call.args[2]},
+                        std::as_writable_bytes(std::span(&asked, 1))) ||
+      (asked.l_whence != SEEK_SET && asked.l_whence != SEEK_CUR)) {
+    return std::nullopt;
+  }
+  auto start = static_cast<std::int64_t>(asked.l_start);
+  if (asked.l_whence == SEEK_CUR) {
+    start += static_cast<std::int64_t>(file.position);
+  }
+  const std::int64_t size = asked.l_len;
+  const std::int64_t first = size < 0 ? start + size : start;
+  if (first < 0) {
+    return std::nullopt;
+  }
+  HeldLock wanted{.type = "POSIX",
+                  .write = asked.l_type == F_WRLCK,
+                  .start = static_cast<std::uint64_t>(first),
+                  .end = std::nullopt};
+  if (size != 0) {
+    wanted.end =
+        static_cast<std::uint64_t>(size < 0 ? start : start + size) - 1;
+  }
+  return wanted;
+}
+
+// flock(2)'s locks are apart.
+bool conflicts(const HeldLock& wanted, const HeldLock& held) {
+  return held.type != "FLOCK" && held.type != "LEASE" &&
+         (wanted.write || held.write) &&
+         (!held.end || *held.end >= wanted.start) &&
+         (!wanted.end || *wanted.end >= held.start);
 }
 
 }  // namespace
@@ -166,8 +208,10 @@ std::optional<int> awaited_file_lock(const ThreadSnapshot& thread) {
   return waits ? std::optional(static_cast<int>(call.args[0])) : std::nullopt;
 }
 
-// By the number that they share.
-std::vector<ThreadId> who_has_awaited(const ProcessSnapshot& of) {
+// By the number that they share; a lock of an open file description
+// (F_OFD_SETLK) names no process, but the descriptors of its holders tell it.
+std::vector<ThreadId> who_has_awaited(const ProcessSnapshot& of,
+                                      const ThreadSnapshot& thread) {
   std::vector<ThreadId> holders;
   const auto& locks = of.system.file_locks();
   for (const FileLock& mine : locks) {
@@ -180,7 +224,20 @@ std::vector<ThreadId> who_has_awaited(const ProcessSnapshot& of) {
       }
     }
   }
-  return holders;
+  if (!holders.empty()) {
+    return holders;
+  }
+  const auto fd = awaited_file_lock(thread);
+  const auto file = fd ? of.file(*fd) : std::nullopt;
+  const auto wanted = file ? wanted_range(of, thread, *file) : std::nullopt;
+  return wanted ? who_locks_by_descriptor(of,
+                                          {.device = file->device,
+                                           .inode = file->inode,
+                                           .path = file->name},
+                                          [&](const HeldLock& held) {
+                                            return conflicts(*wanted, held);
+                                          })
+                : holders;
 }
 
 std::vector<ThreadId> who_locks(const ProcessSnapshot& of,
@@ -202,8 +259,10 @@ std::vector<ThreadId> who_locks(const ProcessSnapshot& of,
                                     : holders;
 }
 
-std::vector<ThreadId> who_locks_by_descriptor(const ProcessSnapshot& of,
-                                              const SeenFile& file) {
+std::vector<ThreadId> who_locks_by_descriptor(
+    const ProcessSnapshot& of,
+    const SeenFile& file,
+    const std::function<bool(const HeldLock&)>& counts) {
   std::vector<ThreadId> holders;
   for (const ThreadId id : who_has_open(of, file).known) {
     const auto open =
@@ -211,7 +270,7 @@ std::vector<ThreadId> who_locks_by_descriptor(const ProcessSnapshot& of,
     const bool locks =
         open && std::ranges::any_of(open->files, [&](const OpenFile& one) {
           return one.inode == file.inode && one.device == file.device &&
-                 !one.locks.empty();
+                 std::ranges::any_of(one.locks, counts);
         });
     if (locks) {
       holders.push_back(id);

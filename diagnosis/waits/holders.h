@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,15 +39,20 @@ std::vector<ThreadId> who_has_device(std::string_view name);
 // fcntl(2).
 std::optional<int> awaited_file_lock(const ThreadSnapshot& thread);
 // The holders of what a thread of that process waits for (proc_locks(5)).
-std::vector<ThreadId> who_has_awaited(const ProcessSnapshot& of);
+std::vector<ThreadId> who_has_awaited(const ProcessSnapshot& of,
+                                      const ThreadSnapshot& thread);
 
 // The holders of a lock on it, of any kind; each once.
 std::vector<ThreadId> who_locks(const ProcessSnapshot& of,
                                 const SeenFile& file);
 // By their descriptors: a process that inherits one on which the file was
 // locked, with flock(2) or F_OFD_SETLK, holds the lock, too.
-std::vector<ThreadId> who_locks_by_descriptor(const ProcessSnapshot& of,
-                                              const SeenFile& file);
+std::vector<ThreadId> who_locks_by_descriptor(
+    const ProcessSnapshot& of,
+    const SeenFile& file,
+    const std::function<bool(const HeldLock&)>& counts = [](const HeldLock&) {
+      return true;
+    });
 
 // One of its threads waits for connections: it is a server.
 bool takes_connections(SystemSnapshot& system, int pid);
