@@ -1,6 +1,7 @@
 // A process that waits for the end of a child.
 #include <fmt/core.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <optional>
 
@@ -13,6 +14,22 @@
 namespace hangdbg::causes {
 namespace {
 
+// waitid(2) takes a PID, a pidfd, a process group, or nothing. 0: any child, or
+// any of a group.
+int process_of_waitid(const ProcessSnapshot& of, const TaskSyscall& call) {
+  const auto id = static_cast<int>(call.args[1]);
+  switch (static_cast<idtype_t>(call.args[0])) {
+    case P_PID:
+      return id;
+    case P_PIDFD: {
+      const auto file = of.file(id);
+      return file ? file->pid.value_or(0) : 0;
+    }
+    default:
+      return 0;
+  }
+}
+
 // The child that it waits for; 0 or less: any child. multiprocessing's join()
 // with a timeout waits until the child closes its end of a pipe, which no other
 // process has.
@@ -23,7 +40,7 @@ std::optional<int> awaited_child(const ProcessSnapshot& of,
     return static_cast<int>(call.args[0]);
   }
   if (!call.running && call.number == SYS_waitid) {
-    return static_cast<int>(call.args[1]);
+    return process_of_waitid(of, call);
   }
   const AwaitedFiles awaited = awaited_files(of, thread);
   if (awaited.files.size() == 1 &&

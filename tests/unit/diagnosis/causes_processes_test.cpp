@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "diagnosis/diagnose.h"
 #include "tests/unit/support/made_up_cases.h"
@@ -128,6 +129,24 @@ const std::vector<MadeUpCase>& process_cases() {
       {"by_waitid", CauseId::Child, Blocked, Certain, false, "its child",
        [](auto& system) {
          waits_for_child(system, kOther, SYS_waitid);
+         child(system);
+         child(system, kThird);
+       }},
+      {"by_waitid_of_a_pidfd", CauseId::Child, Blocked, Certain, false,
+       "waits for the end of its child, process 99999902",
+       [](auto& system) {
+         auto& one = waits_for_child(system, 5, SYS_waitid);
+         one.threads.front().wait.call.args[0] = P_PIDFD;
+         one.files[5] = {.fd = 5, .kind = FileKind::PidFd, .pid = kOther};
+         child(system);
+         child(system, kThird);
+       }},
+      {"by_waitid_of_any", CauseId::Child, Blocked, Certain, false,
+       "one of its 2 children",
+       [](auto& system) {
+         waits_for_child(system, kOther, SYS_waitid)
+             .threads.front()
+             .wait.call.args[0] = P_ALL;
          child(system);
          child(system, kThird);
        }},
