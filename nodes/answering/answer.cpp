@@ -1,5 +1,6 @@
 #include "nodes/answering/answer.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/random.h>
@@ -30,6 +31,7 @@ namespace {
 
 constexpr auto kBetweenSigns = std::chrono::seconds(1);
 constexpr auto kToSayWhyLate = std::chrono::seconds(3);
+constexpr auto kToEndInput = std::chrono::seconds(5);
 constexpr unsigned kToWriteS = 60;
 constexpr double kMostSeconds = 86'400;
 constexpr std::size_t kMostOutput = std::size_t{256} << 20;
@@ -60,6 +62,22 @@ bool wait_for_child(const NodeChild& child, Deadline deadline) {
                                 {STDOUT_FILENO, 0, 0}}};
   ::poll(fds.data(), fds.size(), deadline.left_ms());
   return (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
+}
+
+// The asking side ends it, once it knows of our end. Where one process carries
+// all nodes, it may take one that ends before its input for a failure of all
+// (srun does).
+void read_rest_of_input() {
+  Fd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  ::fcntl(input.get(), F_SETFL, O_NONBLOCK);
+  const Deadline last = Deadline::in(kToEndInput);
+  while (input && !last.expired()) {
+    pollfd readable{input.get(), POLLIN, 0};
+    ::poll(&readable, 1, last.left_ms());
+    if (readable.revents != 0) {
+      (void)read_available(input);
+    }
+  }
 }
 
 Ran run_command(const NodeRequest& request,
@@ -146,7 +164,9 @@ int answer_as_node(const NodeRequest& request,
   variables.push_back(fmt::format("{}=1", kNodeVariable));
   if (request.live) {
     const NodeEnd end = run_live(request, std::move(variables), frames);
-    return frames.write(FrameType::End, encode(end).dump()) ? 0 : 1;
+    const bool written = frames.write(FrameType::End, encode(end).dump());
+    read_rest_of_input();
+    return written ? 0 : 1;
   }
   Ran ran = run_command(request, std::move(variables), frames);
   if (!ran.read) {

@@ -222,7 +222,7 @@ void Asking::start_again() {
     }
   }
   if (!needy.empty()) {
-    start(std::move(needy), IfAbsent::Receive);
+    start(std::move(needy), IfAbsent::ReceiveAll);
     if (!connections.empty()) {
       send_to(*connections.back());
     }

@@ -29,6 +29,9 @@ void OneAnswer::take(const Frame& frame, const std::string& program) {
   if (over_) {
     return;
   }
+  if (frame.type == FrameType::Need && was_sent_) {
+    return;  // it is on its way
+  }
   if (frame.type == FrameType::Need) {
     needs_program_ = !stream_ && frame.payload == program;
     return needs_program_ ? void() : break_off("it needs another program");

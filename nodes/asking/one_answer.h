@@ -30,7 +30,10 @@ class OneAnswer {
   bool over() const { return over_; }
   bool spoke() const { return stream_.has_value(); }
   bool needs_program() const { return needs_program_; }
-  void program_sent() { needs_program_ = false; }
+  void program_sent() {
+    needs_program_ = false;
+    was_sent_ = true;
+  }
   const std::string& node() const { return node_; }
   // Of a live one: when it was heard last, and what it has said since.
   Deadline::Clock::time_point heard() const { return heard_; }
@@ -53,6 +56,7 @@ class OneAnswer {
   std::string live_;
   Deadline::Clock::time_point heard_ = Deadline::Clock::now();
   bool needs_program_ = false;
+  bool was_sent_ = false;
   bool over_ = false;
   bool handed_on_ = false;
 };

@@ -13,7 +13,8 @@ namespace {
 // All of these are joined to one line: each statement has its own semicolon.
 
 // The same program, wherever it is: in PATH, or where an earlier run kept it,
-// unless that is another user's by now (HOME may be theirs).
+// unless that is another user's by now (HOME may be theirs). What is sent all
+// the same is read: srun ends all nodes if one ends before its input.
 constexpr std::string_view kFind = R"sh(
   if [ "$(uname -m)" != x86_64 ]; then
     echo "hangdbg: this node is $(uname -m), and hangdbg for x86_64" >&2;
@@ -23,6 +24,7 @@ constexpr std::string_view kFind = R"sh(
   for p in "$(command -v hangdbg)" "$c/$h"; do
     if [ -x "$p" ] && { [ "$p" != "$c/$h" ] || { [ -O "$c" ] && [ -O "$p" ]; }; } &&
       "$p" node --same "$h" </dev/null >/dev/null 2>&1; then
+      [ -z "$all" ] || cat >/dev/null;
       exec "$p" node $w "$r";
     fi;
   done;
@@ -62,6 +64,7 @@ constexpr std::string_view kFunctions = R"sh(
     return 1;
   };
   clean() {
+    cat >/dev/null 2>&1;
     [ -z "$f" ] || rm -f "$f";
     [ -z "$d" ] || rmdir "$d" 2>/dev/null;
   };
@@ -147,10 +150,12 @@ std::string on_one_line(std::string_view text) {
 
 std::string bootstrap_script(const Bootstrap& bootstrap) {
   const std::string need = frame_line("0", 0, FrameType::Need, bootstrap.hash);
-  std::string script = fmt::format(
-      "h={}; r={}; n={}; w={}; need={};", bootstrap.hash,
-      shell_quote(bootstrap.request), bootstrap.size,
-      bootstrap.terminal ? "--terminal" : "", shell_quote(trim(need)));
+  std::string script =
+      fmt::format("h={}; r={}; n={}; w={}; all={}; need={};", bootstrap.hash,
+                  shell_quote(bootstrap.request), bootstrap.size,
+                  bootstrap.terminal ? "--terminal" : "",
+                  bootstrap.if_absent == IfAbsent::ReceiveAll ? "1" : "",
+                  shell_quote(trim(need)));
   script += kFind;
   if (bootstrap.if_absent == IfAbsent::SayAbsent) {
     script += kSayAbsent;

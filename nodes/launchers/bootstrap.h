@@ -13,9 +13,10 @@ namespace hangdbg {
 
 // What becomes of a node that has not got the program.
 enum class IfAbsent {
-  SayNeed,    // it says so, and ends
-  SayAbsent,  // it says so to a person, and ends
-  Receive,    // it says so, and takes it from standard input: gzip, to the end
+  SayNeed,     // it says so, and ends
+  SayAbsent,   // it says so to a person, and ends
+  Receive,     // it says so, and takes it from standard input: gzip, to the end
+  ReceiveAll,  // the same; it is sent to all, also to who has it by now
 };
 
 struct Bootstrap {

@@ -5,13 +5,17 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tarfile
+from pathlib import Path
 
 import pytest
 
 import launchers
 from harness import hangdbg, start, start_hangdbg, track, until
 from sshd_hosts import Nodes
+
+SUPPORT = Path(launchers.__file__).parent
 
 
 @pytest.fixture
@@ -89,6 +93,17 @@ def test_one_process_for_all_hosts(launcher, make_nodes):
         nodes.hangdbg("ps", "--via", "ssh:n[1-2]")
     done = nodes.hangdbg("ps", "--via", via)
     assert "[n[1-2]] no Python process found" in done.err, done
+
+
+def test_one_process_sends_the_program_once(newest_python, tmp_path):
+    """Also to a node that has it by now, from another with the same home, and reads to the end what it
+    is sent: srun takes a node that does not for a failure, and kills the others."""
+    target = start("file_baton", newest_python, str(tmp_path / "lock"))
+    done = hangdbg("eval", target.pid, "answer", "--via", "cmd:n[1-3] %s %s/one_for_all.py %s {hosts}" % (
+        sys.executable, SUPPORT, tmp_path))
+    assert (done.rc, done.out) == (0, "[n[1-3]] 41\n"), done
+    asked, sent = map(int, (tmp_path / "runs").read_text().split())
+    assert asked == 0 and sent > 1000000, (asked, sent)
 
 
 # Its cache, and wherever else a program could be kept. (What sshd reads is below /tmp.)

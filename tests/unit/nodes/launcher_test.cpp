@@ -65,7 +65,8 @@ TEST(Launcher, WhatIsNoneIsRefused) {
 }
 
 TEST(Bootstrap, IsOneLineThatEveryLoginShellTakes) {
-  for (const IfAbsent what : {IfAbsent::SayNeed, IfAbsent::Receive}) {
+  for (const IfAbsent what :
+       {IfAbsent::SayNeed, IfAbsent::Receive, IfAbsent::ReceiveAll}) {
     const std::string script = bootstrap_script(
         {.hash = "00ff", .size = 5, .request = "a+/=", .if_absent = what});
     EXPECT_THAT(script, Not(HasSubstr("\n")));
