@@ -45,16 +45,12 @@ const PythonFrame* called(const ThreadSnapshot& thread) {
   return last;
 }
 
-bool runs_work(const ThreadSnapshot& thread) {
-  return thread.find("run", "/concurrent/futures/thread.py") != nullptr;
-}
-
 // For a Future: the pool's threads, if all of them are busy. Idle threads of
 // other kinds (a queue's, a DataLoader's) say nothing about the pool.
 std::vector<ThreadId> busy_workers(const ProcessSnapshot& of) {
   std::vector<ThreadId> busy;
   for (const ThreadSnapshot* const one : of.python_threads()) {
-    if (runs_work(*one)) {
+    if (runs_task(*one)) {
       busy.push_back(one->id);
       continue;
     }
@@ -68,7 +64,18 @@ std::vector<ThreadId> busy_workers(const ProcessSnapshot& of) {
 }
 
 // Whether there are any.
-bool find_workers(const ProcessSnapshot& of, Cause& cause) {
+bool find_workers(const ProcessSnapshot& of,
+                  const PythonFrame& what,
+                  std::optional<Address> self,
+                  Cause& cause) {
+  const ThreadSnapshot* const runs =
+      self ? thread_of_future(of, *self) : nullptr;
+  if (runs != nullptr) {
+    cause.confidence = Confidence::Likely;
+    cause.evidence.push_back(runs->who() + " runs its task");
+    cause.blocked_by = {runs->id};
+    return true;
+  }
   cause.blocked_by = busy_workers(of);
   if (!cause.blocked_by.empty()) {
     cause.confidence = Confidence::Likely;
@@ -89,7 +96,24 @@ bool find_workers(const ProcessSnapshot& of, Cause& cause) {
                     workers.busy.size() + workers.idle, workers.busy.size()));
     cause.blocked_by = workers.busy;
   }
-  return workers.busy.size() + workers.idle > 0;
+  if (workers.busy.size() + workers.idle > 0) {
+    return true;
+  }
+  const bool of_several = what.function == "wait" ||
+                          what.function == "as_completed" ||
+                          what.function == "result_iterator";
+  if (of_several) {
+    cause.blocked_by = threads_at_work(of);
+    cause.any_unblocks = what.function == "as_completed";
+  }
+  if (!cause.blocked_by.empty()) {
+    cause.evidence.push_back(
+        fmt::format("{} {} of the pool {} at work, and others have none",
+                    cause.blocked_by.size(),
+                    cause.blocked_by.size() == 1 ? "thread" : "threads",
+                    cause.blocked_by.size() == 1 ? "is" : "are"));
+  }
+  return !cause.blocked_by.empty();
 }
 
 // What the object says is missing; "" if it says nothing.
@@ -285,8 +309,8 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
     cause.id = CauseId::Future;
     cause.summary = fmt::format("waits for the result of a Future ({})",
                                 map ? "map" : what->function);
-    if (!find_workers(of, cause) && !thread.has_timeout() && !thread.ran &&
-        is_nobody_left(of, thread, self, cause)) {
+    if (!find_workers(of, *what, self, cause) && !thread.has_timeout() &&
+        !thread.ran && is_nobody_left(of, thread, self, cause)) {
       tell_nobody_left(of, cause);
     }
     return cause;

@@ -1,11 +1,20 @@
 // A result of multiprocessing.Pool: its workers have the task, or it is lost. A
 // killed worker is restarted, and its task is lost.
 #include <fmt/core.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/causes/pools.h"
 #include "diagnosis/waits/library_waits.h"
+#include "tracee/proc/proc_status.h"
+#include "tracee/proc/process_stat.h"
 
 namespace hangdbg::causes {
 namespace {
@@ -38,6 +47,79 @@ Found thread_pool(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   return cause;
 }
 
+// Seconds since that process was started.
+std::optional<double> age_of(int pid) {
+  const auto stat = read_process_stat(pid);
+  timespec now{};
+  if (!stat || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) {
+    return {};
+  }
+  return static_cast<double>(now.tv_sec) +
+         static_cast<double>(now.tv_nsec) / 1e9 -
+         static_cast<double>(stat->start_ticks) /
+             static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+// The workers of the Pool that has the awaited result; none if that tells none.
+std::vector<int> workers_of(const ProcessSnapshot& of,
+                            const PythonFrame& frame) {
+  constexpr int kMost = 16;
+  std::vector<int> pids;
+  for (int i = 0; i < kMost; ++i) {
+    const auto pid =
+        of.number(frame, fmt::format("self._pool._pool[{}]._popen.pid", i));
+    if (!pid) {
+      break;
+    }
+    pids.push_back(static_cast<int>(*pid));
+  }
+  return pids;
+}
+
+bool worker_has_ended(int pid) {
+  const auto status = read_status(pid);
+  return !status || status->state == 'Z';
+}
+
+// An initializer that fails ends its worker, and the pool starts another one,
+// for ever: where all have just been started, it is sampled a few more times.
+// Workers that are to end after some tasks (maxtasksperchild) get on.
+Found workers_end(const ProcessSnapshot& of,
+                  const ThreadSnapshot& thread,
+                  const PythonFrame& frame) {
+  constexpr double kShort = 2;  // seconds
+  constexpr int kLooks = 8;
+  constexpr auto kApart = std::chrono::milliseconds(50);
+  const std::vector<int> first = workers_of(of, frame);
+  if (first.empty() ||
+      of.shown(frame, "self._pool._maxtasksperchild") != "None" ||
+      std::ranges::any_of(
+          first, [](int pid) { return age_of(pid).value_or(0) >= kShort; })) {
+    return std::nullopt;
+  }
+  for (int i = 0; !std::ranges::all_of(first, worker_has_ended); ++i) {
+    if (i == kLooks || of.system.deadline().expired()) {
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(kApart);
+  }
+  return Cause{
+      .id = CauseId::PoolResult,
+      .progress = Progress::Blocked,
+      .confidence = Confidence::Likely,
+      .summary =
+          "waits for a result of a multiprocessing.Pool whose workers "
+          "end, and are started anew, again and again",
+      .evidence = {
+          thread.place(),
+          fmt::format(
+              "its workers of a moment ago have ended, process {} among "
+              "them",
+              first.front()),
+          "maxtasksperchild is not set, so a worker ends if its initializer "
+          "fails, or if it is killed"}};
+}
+
 }  // namespace
 
 Found pool(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
@@ -52,6 +134,9 @@ Found pool(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   }
   if (frame == nullptr) {
     return std::nullopt;
+  }
+  if (auto again = workers_end(of, thread, *frame)) {
+    return again;
   }
   const PoolWorkers workers = pool_workers(of, "worker", kPoolFile);
   const std::size_t count = workers.idle + workers.busy.size();

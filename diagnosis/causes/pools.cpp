@@ -47,6 +47,32 @@ PoolWorkers pool_workers(const ProcessSnapshot& of,
   return std::move(search.found);
 }
 
+bool runs_task(const ThreadSnapshot& thread) {
+  return thread.find("run", "/concurrent/futures/thread.py") != nullptr;
+}
+
+const ThreadSnapshot* thread_of_future(const ProcessSnapshot& of,
+                                       Address future) {
+  for (const ThreadSnapshot* const one : of.python_threads()) {
+    const PythonFrame* const run =
+        one->find("run", "/concurrent/futures/thread.py");
+    if (run != nullptr && of.object(*run, "self.future") == future) {
+      return one;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<ThreadId> threads_at_work(const ProcessSnapshot& of) {
+  std::vector<ThreadId> found;
+  for (const ThreadSnapshot* const one : of.python_threads()) {
+    if (runs_task(*one)) {
+      found.push_back(one->id);
+    }
+  }
+  return found;
+}
+
 bool still_waits(const ThreadSnapshot& thread) {
   const auto now = sample_wait(thread.id.pid, thread.id.tid);
   return now && now->state == 'S' && now->runs == thread.wait.runs;

@@ -1,4 +1,4 @@
-// The processes that work for a pool (multiprocessing.Pool,
+// The processes and threads that work for a pool (multiprocessing.Pool,
 // concurrent.futures), as the waiter for one of their results sees them.
 #pragma once
 
@@ -18,6 +18,13 @@ struct PoolWorkers {
 PoolWorkers pool_workers(const ProcessSnapshot& of,
                          std::string_view function,
                          std::string_view file);
+
+// A thread of a ThreadPoolExecutor that has a task.
+bool runs_task(const ThreadSnapshot& thread);
+std::vector<ThreadId> threads_at_work(const ProcessSnapshot& of);
+// The one whose task the Future is of; null if no thread has begun it.
+const ThreadSnapshot* thread_of_future(const ProcessSnapshot& of,
+                                       Address future);
 
 // It has not run since it was sampled: nothing has arrived for it.
 bool still_waits(const ThreadSnapshot& thread);

@@ -10,6 +10,7 @@
 
 #include "base/secrets.h"
 #include "base/text.h"
+#include "diagnosis/waits/sleep_loop.h"
 
 namespace hangdbg {
 // A namespace of its own: the rows name kinds by their bare names.
@@ -155,11 +156,15 @@ bool goes_through(const LibraryWait& row, const LibraryWait& inner) {
 
 // A thread that hands over a result has work; so has one that sleeps, or waits
 // for a child, in a C function that it runs as work.
-bool may_wait_for_work(std::string_view call) {
+bool may_wait_for_work(const ThreadSnapshot& thread) {
   constexpr std::array<std::string_view, 8> kOthers = {
       "write",  "sendto",          "sendmsg", "wait4",
       "waitid", "clock_nanosleep", "flock",   "connect"};
-  return std::ranges::find(kOthers, call) == kOthers.end();
+  const std::string_view call = thread.wait.syscall;
+  const bool sleeps_by_it =  // as time.sleep() did before 3.11
+      (call == "select" || call == "pselect6" || call == "poll") &&
+      is_timed_sleep(thread.wait.call);
+  return !sleeps_by_it && std::ranges::find(kOthers, call) == kOthers.end();
 }
 
 // A process of a pool waits for work in functions of Python. If none is seen,
@@ -354,7 +359,7 @@ std::optional<KnownWait> known_wait(const ProcessSnapshot& of,
         continue;
       }
       if (row->kind == WaitKind::Work &&
-          (!may_wait_for_work(thread.wait.syscall) ||
+          (!may_wait_for_work(thread) ||
            (at == 0 && runs_task_in_c(thread, *row)))) {
         continue;
       }
@@ -401,12 +406,16 @@ std::vector<std::string_view> expressions_of(const LibraryWait& row) {
 
 std::optional<KnownWait> worker_loop(const ThreadSnapshot& thread) {
   using namespace library_table;
-  if (!may_wait_for_work(thread.wait.syscall)) {
+  if (!may_wait_for_work(thread)) {
     return std::nullopt;
   }
   const std::span<const PythonFrame> frames = thread.frames();
   for (std::size_t at = 0; at < frames.size(); ++at) {
     for (const LibraryWait* const row : rows_of(frames[at].function)) {
+      if (!is_idle_by_design(row->kind) && row->when.empty() &&
+          row->via.empty() && is_in(frames[at], *row)) {
+        return std::nullopt;  // for something that is due, inside of its loop
+      }
       if ((row->kind == WaitKind::Work || row->kind == WaitKind::Connections) &&
           row->when.empty() && is_in(frames[at], *row) &&
           !(at == 0 && runs_task_in_c(thread, *row)) &&

@@ -246,6 +246,22 @@ const std::vector<MadeUpCase>& library_wait_cases() {
          pool_thread(one, true);
          pool_thread(one, false);
        }},
+      {"a_future_that_one_of_two_threads_runs", CauseId::Future, Blocked,
+       Likely, false, "",
+       [](auto& system) {
+         auto& one = at_future(system);
+         one.objects[{"run", "self.future"}] = one.objects[{"result", "self"}];
+         pool_thread(one, true);
+         pool_thread(one, false);
+       }},
+      {"several_futures_of_a_pool_with_a_thread_at_rest", CauseId::Future,
+       Blocked, Possible, false, "waits for the result of a Future (wait)",
+       [](auto& system) {
+         auto& one =
+             waits_in(system, "Event", "concurrent/futures/_base.py", "wait");
+         pool_thread(one, true);
+         pool_thread(one, false);
+       }},
       {"a_future_beside_a_queue_at_rest", CauseId::Future, Blocked, Likely,
        false, "",
        [](auto& system) {
@@ -339,6 +355,13 @@ const std::vector<MadeUpCase>& library_wait_cases() {
                  {{"multiprocessing/connection.py", "_recv"},
                   {"multiprocessing/queues.py", "get"},
                   {"multiprocessing/pool.py", "worker"}});
+       }},
+      {"a_worker_whose_task_sleeps_by_select", CauseId::Sleeps, Idle, Certain,
+       false, "sleeps for a fixed time",
+       [](auto& system) {
+         system.python(kOne).sleeps_in(
+             SYS_select, {0, 0, 0, 0, 0x1000},
+             called({{"multiprocessing/pool.py", "worker"}}));
        }},
       {"a_worker_that_hands_over_its_result", CauseId::PipeFull, Blocked,
        Certain, true, "",
