@@ -34,7 +34,9 @@ std::string runs_loop_whose(const TaskWait& wait) {
 
 std::string tells_of(const TaskWait& wait) {
   std::string text = task_text(*wait.task);
-  if (wait.sleeps) {
+  if (wait.for_ever) {
+    text += " sleeps until it is cancelled";
+  } else if (wait.sleeps) {
     text += " sleeps for a time";
   } else if (!wait.awaits.empty()) {
     text += fmt::format(" awaits `{}`", wait.awaits);
@@ -128,7 +130,8 @@ Cause sleeps(const ProcessSnapshot& of, const TaskWait& wait) {
   Cause cause{.id = CauseId::Sleeps,
               .progress = Progress::Idle,
               .confidence = Confidence::Likely,
-              .summary = "sleeps for a fixed time",
+              .summary = wait.for_ever ? "sleeps until it is cancelled"
+                                       : "sleeps for a fixed time",
               .evidence = {task_text(*wait.task)}};
   if (wait.loop) {
     tell_loop(of, *wait.loop, cause);
@@ -146,11 +149,22 @@ struct ThreadBehind {
 constexpr std::array kThreadsBehind = {
     ThreadBehind{"to_thread_run_sync", "/trio/_threads.py", "_handle_job",
                  "/trio/_core/_thread_cache.py"},
+    ThreadBehind{"_execute", "/aiosqlite/core.py", "_connection_worker_thread",
+                 "/aiosqlite/core.py"},
     ThreadBehind{"run_sync_in_worker_thread", "/anyio/_backends/_asyncio.py",
                  "run", "/anyio/_backends/_asyncio.py"},
 };
 
+// The loop's own thread may have a function of the same name around it.
+bool works_for_loop(const ThreadSnapshot& thread,
+                    const ThreadSnapshot& loop,
+                    const ThreadBehind& by) {
+  return thread.id != loop.id && !is_worker_loop(thread) &&
+         thread.find(by.works, by.works_file) != nullptr;
+}
+
 std::optional<Cause> waits_for_threads(const ProcessSnapshot& of,
+                                       const ThreadSnapshot& loop,
                                        const std::vector<TaskWait>& waits) {
   for (const TaskWait& wait : waits) {
     const auto& frames = wait.task->stack.frames;
@@ -169,7 +183,7 @@ std::optional<Cause> waits_for_threads(const ProcessSnapshot& of,
                   .evidence = {tells_of(wait)},
                   .any_unblocks = true};
       for (const ThreadSnapshot* const thread : of.python_threads()) {
-        if (thread->find(one.works, one.works_file) != nullptr) {
+        if (works_for_loop(*thread, loop, one)) {
           cause.blocked_by.push_back(thread->id);
         }
       }
@@ -212,7 +226,8 @@ Cause waits_for_future(const ProcessSnapshot& of,
       cause.evidence.push_back(tells_of(one));
     }
   }
-  const auto sleeper = std::ranges::find_if(others, &TaskWait::sleeps);
+  const auto sleeper = std::ranges::find_if(
+      others, [](const TaskWait& one) { return one.sleeps && !one.for_ever; });
   if (sleeper != others.end()) {
     cause.evidence.push_back(tells_of(*sleeper) +
                              ", and may bring it when that is over");
@@ -236,13 +251,63 @@ Cause waits_for_future(const ProcessSnapshot& of,
   return cause;
 }
 
+// `await writer.drain()`: until more of what was written has gone.
+bool drains(const TaskWait& wait) {
+  return std::ranges::any_of(wait.task->stack.frames,
+                             [](const PythonFrame& one) {
+                               return one.function == "drain" &&
+                                      one.file.ends_with("/asyncio/streams.py");
+                             });
+}
+
+// The peer, or the child, that does not read what such a task writes.
+std::optional<Cause> behind_drain(const ProcessSnapshot& of,
+                                  const ThreadSnapshot& thread,
+                                  const TaskWait& wait,
+                                  std::vector<AwaitedFile> files) {
+  std::erase_if(files, [](const AwaitedFile& one) { return !one.to_write; });
+  if (!drains(wait) || files.size() != 1) {
+    return std::nullopt;
+  }
+  files.front().to_read = false;
+  auto cause = causes::connection_of_loop(of, thread, files.front());
+  if (!cause) {
+    cause = causes::pipe_of_loop(of, thread, files, std::nullopt);
+  }
+  if (cause) {
+    cause->summary = runs_loop_whose(wait) + cause->summary;
+    cause->evidence.push_back(tells_of(wait));
+  }
+  return cause;
+}
+
+ThreadSnapshot at_task(const ThreadSnapshot& thread, const TaskWait& wait) {
+  ThreadSnapshot there = thread;
+  there.stack = wait.task->stack;
+  return there;
+}
+
+// It waits for what comes by a stream, or for what is due to a library: it does
+// not serve.
+bool waits_for_its_own(const ProcessSnapshot& of,
+                       const ThreadSnapshot& thread,
+                       const TaskWait& wait) {
+  const auto& frames = wait.task->stack.frames;
+  if (!frames.empty() && frames.front().file.ends_with("/asyncio/streams.py") &&
+      frames.front().function == "_wait_for_data") {
+    return true;
+  }
+  const ThreadSnapshot there = at_task(thread, wait);
+  const auto known = known_wait(of, there);
+  return known && !is_idle_by_design(known->row->kind);
+}
+
 // What the library's coroutine waits for in which the task is.
 void tell_library(const ProcessSnapshot& of,
                   const ThreadSnapshot& thread,
                   const TaskWait& wait,
                   Cause& cause) {
-  ThreadSnapshot there = thread;
-  there.stack = wait.task->stack;
+  const ThreadSnapshot there = at_task(thread, wait);
   const auto known = known_wait(of, there);
   const std::string said = known ? sentence_of(of, *known) : "";
   if (said.empty()) {
@@ -274,12 +339,15 @@ std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
     return std::nullopt;
   }
   const auto foreign = awaited_from_others(of, awaited);
-  if (std::ranges::any_of(foreign, [&](const AwaitedFile& one) {
+  const auto waits = task_waits(of, all, main);
+  const bool listens =
+      std::ranges::any_of(foreign, [&](const AwaitedFile& one) {
         return accepts_connections(of, one.file);
-      })) {
+      });
+  if (listens && (main == nullptr || waits.size() != 1 ||
+                  !waits_for_its_own(of, thread, waits.front()))) {
     return std::nullopt;  // a server
   }
-  const auto waits = task_waits(of, all, main);
   if (waits.empty()) {
     return std::nullopt;
   }
@@ -303,10 +371,13 @@ std::optional<Cause> loop_of_tasks(const ProcessSnapshot& of,
   } else if (auto pool = loop_behind_pool(of, all);
              pool && !pool->blocked_by.empty()) {
     cause = pool;
-  } else if (auto threads = waits_for_threads(of, waits)) {
+  } else if (auto threads = waits_for_threads(of, thread, waits)) {
     cause = threads;
   } else {
     const auto others = task_waits(of, all, nullptr);
+    if (auto reader = behind_drain(of, thread, waits.front(), awaited.files)) {
+      return reader;
+    }
     if (foreign.size() == 1 &&
         std::ranges::none_of(others, &TaskWait::sleeps)) {
       if (auto peer = causes::connection_of_loop(of, thread, foreign.front())) {

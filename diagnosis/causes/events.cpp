@@ -38,29 +38,44 @@ bool is_alone(const ProcessSnapshot& of) {
 }
 
 // Waits that a thread of its own process would have to end: read(2) of an
-// eventfd, an epoll set without a descriptor.
+// eventfd, an epoll set without a descriptor, a timerfd that is not armed. ""
+// of others.
+std::string_view wait_for_itself(const ProcessSnapshot& of,
+                                 const ThreadSnapshot& thread,
+                                 const AwaitedFiles& awaited) {
+  const auto awaits_one = [&](FileKind kind) {
+    return awaited.files.size() == 1 && awaited.files.front().file.kind == kind;
+  };
+  if (thread.sleeps_in("read") && awaits_one(FileKind::EventFd)) {
+    return "waits until something is added to its eventfd";
+  }
+  if (awaited.with_time) {
+    return "";
+  }
+  if (awaits_one(FileKind::TimerFd) && awaited.files.front().file.disarmed) {
+    return "waits for its timer (timerfd), which is not armed";
+  }
+  if (!thread.sleeps_in("epoll_wait") && !thread.sleeps_in("epoll_pwait")) {
+    return "";
+  }
+  const auto set = of.file(static_cast<int>(thread.wait.call.args[0]));
+  return set && set->kind == FileKind::Epoll && set->watches.empty()
+             ? "waits for events, and watches no descriptor"
+             : "";
+}
+
 Found waits_for_itself(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread,
                        const AwaitedFiles& awaited) {
-  const bool reads_count = thread.sleeps_in("read") &&
-                           awaited.files.size() == 1 &&
-                           awaited.files.front().file.kind == FileKind::EventFd;
-  const bool epolls =
-      thread.sleeps_in("epoll_wait") || thread.sleeps_in("epoll_pwait");
-  const auto set = epolls && !awaited.with_time
-                       ? of.file(static_cast<int>(thread.wait.call.args[0]))
-                       : std::nullopt;
-  const bool watches_nothing =
-      set && set->kind == FileKind::Epoll && set->watches.empty();
-  if (!reads_count && !watches_nothing) {
+  const std::string_view what = wait_for_itself(of, thread, awaited);
+  if (what.empty()) {
     return std::nullopt;
   }
   Cause cause{
       .id = CauseId::Condition,
       .progress = Progress::Blocked,
       .confidence = Confidence::Possible,
-      .summary = reads_count ? "waits until something is added to its eventfd"
-                             : "waits for events, and watches no descriptor",
+      .summary = std::string(what),
       .evidence = {fmt::format("{} of fd {} at {}", thread.wait.syscall,
                                thread.wait.call.args[0], thread.place())}};
   if (!thread.ran && is_alone(of)) {

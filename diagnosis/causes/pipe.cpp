@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
+#include "diagnosis/causes/socket_peer.h"
 #include "diagnosis/waits/awaited_files.h"
 #include "diagnosis/waits/pipe_holders.h"
 #include "diagnosis/waits/waits_inside.h"
@@ -293,8 +294,14 @@ Cause writes(const ProcessSnapshot& of,
                         name_of(pipe), process_names(readers.others));
   cause.blocked_by = readers.mains();
   cause.any_unblocks = true;
-  // A single idle reader is to blame; of one with threads, another may read.
-  cause.blocks_others = readers.all_single;
+  // A single idle reader is to blame; of one with threads, another may read. A
+  // pool has more tasks at hand than its workers have begun, for any time.
+  const bool of_pool =
+      thread.find("_handle_tasks", "/multiprocessing/pool.py") != nullptr;
+  cause.blocks_others = readers.all_single && !of_pool;
+  if (of_pool) {
+    cause.timeout_scale = kNoTimeTells;
+  }
   if (!readers.all_single) {
     cause.confidence = Confidence::Possible;
   }
@@ -374,6 +381,10 @@ Found pipe_of_loop(const ProcessSnapshot& of,
                    const ThreadSnapshot& thread,
                    const std::vector<AwaitedFile>& all,
                    std::optional<int> child) {
+  if (all.size() == 1 && !all.front().to_read &&
+      all.front().file.kind == FileKind::Pipe) {
+    return writes(of, thread, all.front().file);
+  }
   constexpr std::size_t kMostOutputs = 2;  // of a child
   if (all.empty() || all.size() > kMostOutputs ||
       !std::ranges::all_of(all, [](const AwaitedFile& one) {

@@ -53,7 +53,8 @@ Found unix_socket(const ProcessSnapshot& of,
                   const ThreadSnapshot& thread,
                   const AwaitedFiles& awaited,
                   const AwaitedFile& only) {
-  const auto& [file, reads] = only;
+  const OpenFile& file = only.file;
+  const bool reads = only.to_read;
   auto peer = of.system.unix_peer(of.pid, file.inode);
   std::string address = peer ? peer->name : "";
   const bool connects = !peer && thread.sleeps_in("connect");

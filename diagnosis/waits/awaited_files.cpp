@@ -21,10 +21,11 @@ constexpr std::size_t kMostFiles = 256;
 void add_file(const ProcessSnapshot& of,
               int fd,
               bool to_read,
+              bool to_write,
               AwaitedFiles& awaited) {
   if (awaited.files.size() < kMostFiles) {
     if (auto file = of.file(fd)) {
-      awaited.files.push_back({*std::move(file), to_read});
+      awaited.files.push_back({*std::move(file), to_read, to_write});
     }
   }
 }
@@ -40,7 +41,8 @@ void add_polled(const ProcessSnapshot& of,
   }
   for (const pollfd& one : polled) {
     if (one.fd >= 0) {
-      add_file(of, one.fd, (one.events & POLLIN) != 0, into);
+      add_file(of, one.fd, (one.events & POLLIN) != 0,
+               (one.events & POLLOUT) != 0, into);
     }
   }
 }
@@ -59,7 +61,7 @@ void add_selected(const ProcessSnapshot& of,
     }
     for (std::uint64_t fd = 0; fd < count; ++fd) {
       if ((words[fd / 64] >> fd % 64 & 1) != 0) {
-        add_file(of, static_cast<int>(fd), to_read, into);
+        add_file(of, static_cast<int>(fd), to_read, !to_read, into);
       }
     }
   }
@@ -69,7 +71,8 @@ void add_watched(const ProcessSnapshot& of, int epoll, AwaitedFiles& into) {
   const auto set = of.file(epoll);
   for (const EpollWatch& watch :
        set ? set->watches : std::vector<EpollWatch>()) {
-    add_file(of, watch.fd, (watch.events & EPOLLIN) != 0, into);
+    add_file(of, watch.fd, (watch.events & EPOLLIN) != 0,
+             (watch.events & EPOLLOUT) != 0, into);
   }
 }
 
@@ -113,9 +116,9 @@ AwaitedFiles files_of(const ProcessSnapshot& of, const TaskSyscall& call) {
     return static_cast<std::int32_t>(millis) < 0;
   };
   if (std::ranges::find(kReads, call.number) != kReads.end()) {
-    add_file(of, static_cast<int>(call.args[0]), true, awaited);
+    add_file(of, static_cast<int>(call.args[0]), true, false, awaited);
   } else if (std::ranges::find(kWrites, call.number) != kWrites.end()) {
-    add_file(of, static_cast<int>(call.args[0]), false, awaited);
+    add_file(of, static_cast<int>(call.args[0]), false, true, awaited);
   } else if (call.number == SYS_poll || call.number == SYS_ppoll) {
     awaited.with_time =
         call.number == SYS_poll ? !never(call.args[2]) : call.args[2] != 0;

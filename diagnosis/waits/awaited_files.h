@@ -12,7 +12,8 @@ namespace hangdbg {
 
 struct AwaitedFile {
   OpenFile file;
-  bool to_read = false;  // else to write
+  bool to_read = false;   // else to write
+  bool to_write = false;  // also, if it is watched for both
 };
 
 struct AwaitedFiles {

@@ -35,8 +35,7 @@ bool is_of_sleep(const PythonFrame& frame) {
 }
 
 bool is_timed(const PythonFrame& frame) {
-  return frame.function == "sleep" || frame.function == "sleep_until" ||
-         frame.function == "sleep_forever";
+  return frame.function == "sleep" || frame.function == "sleep_until";
 }
 
 // The caller of a wait with a time limit: asyncio.wait_for() or a block with a
@@ -77,8 +76,13 @@ TaskWait wait_of(const ProcessSnapshot& of, const AsyncioTask& task) {
   std::size_t sleeper = 0;
   while (sleeper < frames.size() && is_of_sleep(frames[sleeper])) {
     made.sleeps = made.sleeps || is_timed(frames[sleeper]);
+    made.for_ever =
+        made.for_ever || frames[sleeper].function == "sleep_forever";
     ++sleeper;
   }
+  // Trio's other sleeps are that one, with a deadline.
+  made.for_ever = made.for_ever && !made.sleeps;
+  made.sleeps = made.sleeps || made.for_ever;
   if (const PythonFrame* const own = own_frame(task)) {
     if (const auto read = of.loops(*own)) {
       made.awaits = printable(read->call.text);

@@ -15,6 +15,7 @@ namespace hangdbg {
 struct TaskWait {
   const AsyncioTask* task = nullptr;
   bool sleeps = false;            // for a time
+  bool for_ever = false;          // or until it is cancelled
   std::optional<SleepLoop> loop;  // in which it sleeps
   // What its own function awaits: "queue.get()"; "" if unknown.
   std::string awaits;

@@ -217,6 +217,10 @@ void tell_info(OpenFile& file, std::string_view line) {
     file.terminal = parse_number<int>(value);
   } else if (name == "eventfd-count") {
     file.count = parse_number<std::uint64_t>(value, 16);
+  } else if (name == "it_value" || name == "it_interval") {
+    // Both come, the value first; a timer that expires again has an interval.
+    constexpr std::string_view kNever = "(0, 0)";
+    file.disarmed = value == kNever && (name == "it_value" || file.disarmed);
   } else if (name == "Pid") {
     file.pid = parse_number<int>(value);
   } else if (name == "tfd") {

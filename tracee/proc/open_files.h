@@ -59,6 +59,7 @@ struct OpenFile {
   std::uint32_t flags = 0;  // O_RDONLY, O_NONBLOCK, ... (open(2))
   std::uint64_t position = 0;
   std::optional<std::uint64_t> count;  // of an eventfd
+  bool disarmed = false;               // a timerfd that never expires
   std::optional<int> pid;              // of a pidfd; -1: that has ended
   std::optional<int> terminal;  // N of /dev/pts/N, of the end that serves it
   std::vector<EpollWatch> watches;

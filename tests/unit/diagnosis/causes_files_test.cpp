@@ -193,6 +193,15 @@ const std::vector<MadeUpCase>& file_cases() {
          sleeps(system, kOther);
          reads(system, kOther);
        }},
+      {"a_full_pipe_of_a_pool_with_tasks", CauseId::PipeFull, Blocked, Certain,
+       false, "a pipe that is full: process 99999902 does not read it",
+       [](auto& system) {
+         at_pipe(system, SYS_write).threads.front().stack.frames =
+             called({{"multiprocessing/connection.py", "_send"},
+                     {"multiprocessing/pool.py", "_handle_tasks"}});
+         sleeps(system, kOther);
+         reads(system, kOther);
+       }},
       {"a_full_pipe_of_one_with_threads", CauseId::PipeFull, Blocked, Possible,
        false, "",
        [](auto& system) {

@@ -2,12 +2,14 @@
 // descriptors that only their own process, a timer or the kernel makes ready,
 // and about terminals that a process serves; on processes that are made up.
 #include <gtest/gtest.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "diagnosis/diagnose.h"
 #include "tests/unit/support/made_up_cases.h"
 
 namespace hangdbg {
@@ -112,10 +114,11 @@ void at_pipes(MadeUpSystem& system, std::vector<int> writers) {
   }
 }
 
-void waits_for_kind(MadeUpSystem& system, FileKind kind) {
+MadeUpProcess& waits_for_kind(MadeUpSystem& system, FileKind kind) {
   auto& one = system.python(kOne);
   one.sleeps_in(SYS_read, {5}, own_frames());
   one.files[5] = {.fd = 5, .kind = kind};
+  return one;
 }
 
 }  // namespace
@@ -240,6 +243,27 @@ const std::vector<MadeUpCase>& task_cases() {
          watches(one, {.fd = 5, .kind = FileKind::Socket, .inode = kSocket});
          system.tcp[kSocket] = {.inode = kSocket, .state = TcpState::Listen};
        }},
+      {"a_loop_that_serves_and_reads_itself", CauseId::Condition, Blocked,
+       Possible, false, "whose task Task-1 waits for a Future at train.py:12",
+       [](auto& system) {
+         auto& one =
+             in_loop(system,
+                     {task(0x1000, "Task-1",
+                           called({{"asyncio/streams.py", "_wait_for_data"},
+                                   {"asyncio/streams.py", "read"}}))},
+                     {{"asyncio/base_events.py", "run_until_complete"}});
+         one.objects[{"run_until_complete", "future"}] = Address{0x1000};
+         watches(one, {.fd = 5, .kind = FileKind::Socket, .inode = kSocket});
+         system.tcp[kSocket] = {.inode = kSocket, .state = TcpState::Listen};
+       }},
+      {"a_loop_that_drains_into_a_pipe", CauseId::PipeFull, Blocked, Certain,
+       true, "whose task Task-1 writes into a pipe that is full: process 9999",
+       [](auto& system) {
+         auto& one = at_pipe(system, called({{"asyncio/streams.py", "drain"}}));
+         one.files[6].watches.back().events = EPOLLIN | EPOLLOUT;
+         system.ends = {{.pid = kOther, .fd = 0, .inode = 41, .reads = true},
+                        {.pid = kOne, .fd = 8, .inode = 41, .writes = true}};
+       }},
       // ---- descriptors of the kernel's own
       {"an_eventfd_of_nobody", CauseId::NobodyLeft, Stuck, Likely, true,
        "waits until something is added to its eventfd, and no other thread",
@@ -261,6 +285,11 @@ const std::vector<MadeUpCase>& task_cases() {
       {"a_timer_by_descriptor", CauseId::Idle, Idle, Likely, false,
        "waits for a timer (timerfd)",
        [](auto& system) { waits_for_kind(system, FileKind::TimerFd); }},
+      {"a_timer_that_is_not_armed", CauseId::NobodyLeft, Stuck, Likely, true,
+       "waits for its timer (timerfd), which is not armed, and no other thread",
+       [](auto& system) {
+         waits_for_kind(system, FileKind::TimerFd).files[5].disarmed = true;
+       }},
       {"a_signal_by_descriptor", CauseId::Idle, Idle, Likely, false,
        "waits for a signal (signalfd)",
        [](auto& system) { waits_for_kind(system, FileKind::SignalFd); }},
@@ -290,5 +319,20 @@ const std::vector<MadeUpCase>& task_cases() {
 }
 
 INSTANTIATE_MADE_UP(Tasks, task_cases);
+
+// anyio.run() has the name of the function in which anyio's threads work.
+TEST(CausesOfTasks, ALoopIsNoThreadThatWorksForIt) {
+  const std::string file = "site-packages/anyio/_backends/_asyncio.py";
+  MadeUpSystem system;
+  auto& one = in_loop(
+      system,
+      {task(0x1000, "Task-1", called({{file, "run_sync_in_worker_thread"}}))},
+      {{file, "run"}});
+  one.sleeps_in(SYS_semtimedop, {}, called({{file, "run"}}));
+  const auto found = diagnose(system, kOne, /*hung_after_s=*/10);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cycle, 0U);
+  EXPECT_EQ(found->chain.size(), 2U);
+}
 
 }  // namespace hangdbg

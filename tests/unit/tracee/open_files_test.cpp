@@ -72,6 +72,15 @@ TEST(OpenFile, WhatHangsOnIt) {
   EXPECT_EQ(
       parse_open_file(3, "anon_inode:[pidfd]", "Pid:\t-1\nNSpid:\t-1\n").pid,
       -1);
+  const auto never = [](const char* value, const char* interval) {
+    return parse_open_file(3, "anon_inode:[timerfd]",
+                           std::string("it_value: ") + value +
+                               "\nit_interval: " + interval + "\n")
+        .disarmed;
+  };
+  EXPECT_TRUE(never("(0, 0)", "(0, 0)"));
+  EXPECT_FALSE(never("(0, 0)", "(1, 0)"));
+  EXPECT_FALSE(never("(0, 49406829)", "(0, 0)"));
   const OpenFile epoll = parse_open_file(
       3, "anon_inode:[eventpoll]",
       "tfd:        5 events:       19 data:                5  pos:0 ino:9 "
