@@ -274,6 +274,12 @@ std::optional<Cause> behind_drain(const ProcessSnapshot& of,
   if (!cause) {
     cause = causes::pipe_of_loop(of, thread, files, std::nullopt);
   }
+  // Another task of its own loop may read.
+  if (cause && (cause->blocked_by.empty() ||
+                std::ranges::find(cause->blocked_by, thread.id) !=
+                    cause->blocked_by.end())) {
+    return std::nullopt;
+  }
   if (cause) {
     cause->summary = runs_loop_whose(wait) + cause->summary;
     cause->evidence.push_back(tells_of(wait));
@@ -287,14 +293,14 @@ ThreadSnapshot at_task(const ThreadSnapshot& thread, const TaskWait& wait) {
   return there;
 }
 
-// It waits for what comes by a stream, or for what is due to a library: it does
-// not serve.
+// It waits for a stream, or for what is due to a library: it does not serve.
 bool waits_for_its_own(const ProcessSnapshot& of,
                        const ThreadSnapshot& thread,
                        const TaskWait& wait) {
   const auto& frames = wait.task->stack.frames;
-  if (!frames.empty() && frames.front().file.ends_with("/asyncio/streams.py") &&
-      frames.front().function == "_wait_for_data") {
+  if (drains(wait) || (!frames.empty() &&
+                       frames.front().file.ends_with("/asyncio/streams.py") &&
+                       frames.front().function == "_wait_for_data")) {
     return true;
   }
   const ThreadSnapshot there = at_task(thread, wait);

@@ -103,6 +103,9 @@ Found workers_end(const ProcessSnapshot& of,
     }
     std::this_thread::sleep_for(kApart);
   }
+  if (!still_waits(thread)) {
+    return std::nullopt;  // a program may end one pool, and begin another
+  }
   return Cause{
       .id = CauseId::PoolResult,
       .progress = Progress::Blocked,

@@ -21,8 +21,8 @@ HANG = {
     "first_of_two_futures": (r"result of a Future \(as_completed\)", "pipe-read"),
     "peer_shows_no_key": (r"show that it has the key: waits for what process", "writer-gone"),
 }
-WELL = ["locks_apart", "timer_of_a_second", "waits_with_key", "worker_for_each_task",
-        "has_many_tasks", "drains_into_a_slow_one", "serves_in_a_loop"]
+WELL = ["locks_apart", "timer_of_a_second", "waits_with_key", "has_many_tasks",
+        "drains_into_a_slow_one", "drains_into_itself", "serves_in_a_loop"]
 
 
 def test_what_hangs():
@@ -57,6 +57,15 @@ def test_who_is_well():
         keep("later: " + name, "well", looks[-1][name])
     wrong = [(name, said) for look in looks for name, said in look.items()
              if said["stalled"] or said["state"] == "stuck" or said["also"]]
+    assert not wrong, wrong
+
+
+def test_pools_whose_workers_end_as_they_are_told():
+    """By maxtasksperchild, and with their pool."""
+    programs = begin(["worker_for_each_task", "begins_pool_after_pool"], FILE)
+    looks = [looked_at(programs) for _ in range(LOOKS)]
+    wrong = [said for look in looks for said in look.values() if said["cause"] == "pool-result"
+             and "started anew" in said["summary"]]
     assert not wrong, wrong
 
 

@@ -151,8 +151,10 @@ def stream_of_its_own_loop():
 
 
 def interpreter_waits():
-    pool = concurrent.futures.InterpreterPoolExecutor(2)
-    waits = pool.submit(exec, "import threading; threading.Event().wait()")
+    pool, (reader, writer) = concurrent.futures.InterpreterPoolExecutor(2), os.pipe()
+    waits = pool.submit(exec, "import os, threading; event = threading.Event()\n"
+                              "os.write(%d, b'x'); event.wait()" % writer)
+    os.read(reader, 1)
     say()
     waits.result()
 
@@ -198,6 +200,13 @@ def worker_for_each_task():
         pass
 
 
+def begins_pool_after_pool():
+    say()
+    while True:
+        with FORK.Pool(2) as pool:
+            pool.map(time.sleep, [0.3] * 4)
+
+
 def has_many_tasks():
     pool = FORK.Pool(2)
     say()
@@ -214,6 +223,21 @@ def drains_into_a_slow_one():
         while True:
             slow.stdin.write(b"x" * 65536)
             await slow.stdin.drain()
+    asyncio.run(main())
+
+
+def drains_into_itself():
+    async def reads(reader, _writer):
+        while await reader.read(65536):
+            await asyncio.sleep(0.1)
+
+    async def main():
+        server = await asyncio.start_server(reads, "127.0.0.1", 0, limit=65536)
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        say()
+        while True:
+            writer.write(b"x" * 65536)
+            await writer.drain()
     asyncio.run(main())
 
 
