@@ -1,15 +1,10 @@
 #include "client/breaks/by_orders.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <map>
 #include <utility>
 
+#include "client/breaks/orders.h"
 #include "client/prompt/at_stops.h"
 #include "client/prompt/attached_ranks.h"
 #include "client/prompt/breaks.h"
@@ -27,56 +22,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto kBetweenOrderLooks = milliseconds(50);
-
-// What is ordered, one line after the other.
-class OrderReader {
- public:
-  OrderReader() { ::fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK); }
-
-  bool over() const { return over_; }
-  // Nothing: none is there.
-  std::optional<reports::BreakOrder> next() {
-    read();
-    while (!over_) {
-      const auto end = text_.find('\n');
-      if (end == std::string::npos) {
-        return std::nullopt;
-      }
-      const std::string line = text_.substr(0, end);
-      text_.erase(0, end + 1);
-      if (line == "{}") {
-        continue;  // the asking side is there
-      }
-      const auto json = Json::parse(line);
-      auto order = json ? decode<reports::BreakOrder>(*json)
-                        : std::unexpected(json.error());
-      over_ = !order || order->what == "end";
-      if (!over_ && !order->what.empty()) {
-        return *std::move(order);
-      }
-    }
-    return std::nullopt;
-  }
-
- private:
-  void read() {
-    std::array<char, 4096> buffer{};
-    for (;;) {
-      const auto size = ::read(STDIN_FILENO, buffer.data(), buffer.size());
-      if (size > 0) {
-        text_.append(buffer.data(), static_cast<std::size_t>(size));
-      } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
-        over_ = true;
-        return;
-      } else if (errno == EAGAIN) {
-        return;
-      }
-    }
-  }
-
-  std::string text_;
-  bool over_ = false;
-};
 
 class RanksOfNode {
  public:
@@ -147,7 +92,7 @@ class RanksOfNode {
   }
 
   // In those of its ranks that are meant.
-  void run(const reports::BreakOrder& order) {
+  void run(const reports::BreakOrder& order, CommandInterrupts& interrupts) {
     const RankChoice choice =
         RankChoice::parse(order.ranks).value_or(RankChoice());
     std::vector<AttachedRank*> there;
@@ -165,10 +110,13 @@ class RanksOfNode {
                                         .err = one.error().text()}));
       }
     }
-    run_together(there, order.text, [&](const auto& rank, const auto& printed) {
-      events_.output(rank, order.text, printed);
-    });
-    (void)Interruptible::take();  // it was about this command
+    interrupts.run([&] { return orders_.is_interrupted(order.number); },
+                   [&] {
+                     run_together(there, order.text,
+                                  [&](const auto& rank, const auto& printed) {
+                                    events_.output(rank, order.text, printed);
+                                  });
+                   });
     events_.tell(encode(reports::RanEvent{.number = order.number,
                                           .suspended = suspended().numbers()}));
   }
@@ -256,9 +204,10 @@ class RanksOfNode {
 // A prompt on the asking side says what is done in them.
 Result<int> obey(RanksOfNode& ranks, BreakEvents& events) {
   AttachedRanks& attached = ranks.attached();
+  CommandInterrupts interrupts;
   while (!ranks.over() && ranks.alive()) {
     if (const auto order = ranks.look(); order && order->what == "run") {
-      ranks.run(*order);
+      ranks.run(*order, interrupts);
     }
     std::vector<AttachedRank*> came;
     for (AttachedRank* const one : attached.all()) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -79,12 +80,18 @@ PromptOnNodes::Came PromptOnNodes::read(std::string& line) {
   return editor_ ? read_typed(line) : read_piped(line);
 }
 
-// What they say stands above the line that is typed.
+// What they say stands above the line that is typed. Ctrl-C is seen before the
+// keys that were typed after it.
 PromptOnNodes::Came PromptOnNodes::read_typed(std::string& line) {
   const Fd tick(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   const itimerspec often{kBetweenHearings, kBetweenHearings};
   ::timerfd_settime(tick.get(), 0, &often, nullptr);
-  editor_->watch(tick.get(), [&] {
+  const Fd either(::epoll_create1(EPOLL_CLOEXEC));
+  for (const int fd : {tick.get(), ranks_.interrupt_fd()}) {
+    epoll_event readable{.events = EPOLLIN, .data = {}};
+    ::epoll_ctl(either.get(), EPOLL_CTL_ADD, fd, &readable);
+  }
+  editor_->watch(either.get(), [&] {
     std::uint64_t times = 0;
     (void)!::read(tick.get(), &times, sizeof(times));
     return hear_while_typing();

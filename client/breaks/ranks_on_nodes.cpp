@@ -108,7 +108,9 @@ Status RanksOnNodes::run(const RankSet& in, const std::string& command) {
       return done;
     }
     interrupted = true;
-    live_.interrupt();
+    live_.interrupt(encode(reports::BreakOrder{.what = "interrupt",
+                                               .number = commands_run_})
+                        .dump());
   }
 }
 

@@ -70,6 +70,8 @@ class RanksOnNodes {
   // A command of the prompt; Ctrl-C goes there, a second one is an error.
   Status run(const RankSet& in, const std::string& command);
   void shorten(std::chrono::milliseconds time, const std::string& why);
+  // Readable when Ctrl-C has come: hear() says so.
+  int interrupt_fd() const { return live_.interrupt_fd(); }
 
  private:
   Status take(RanksOfOne& node, const Json& json, const std::string& event);

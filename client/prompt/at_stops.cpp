@@ -67,6 +67,7 @@ Result<int> run_at_stops(const BreakAtStops& at,
       for (const std::int64_t tid : std::set(one->state->held)) {
         one->state->held.erase(tid);
         forget_stop(*one->state, tid);
+        one->session->forget_interrupt();
         [[maybe_unused]] const Status gone =
             release_thread(*one->session, tid, attached.options().deadline());
       }

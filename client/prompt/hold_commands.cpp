@@ -40,6 +40,7 @@ Outcome let_go_if_failed(PromptState& state, bool was_held, Outcome outcome) {
   const auto tid = state.place.thread().tid;
   [[maybe_unused]] const Status taken = take_stops(state);  // the hold's own
   if (state.held.erase(tid) > 0) {
+    state.session.forget_interrupt();
     [[maybe_unused]] const Status gone =
         release_thread(state.session, tid, state.deadline());
     say("{}\n", state.out.dim(fmt::format("thread {} resumed", tid)));

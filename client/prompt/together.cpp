@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "client/prompt/run_line.h"
 #include "client/prompt/stops.h"
 #include "client/ranks/rank_prefix.h"
 #include "client/terminal/interrupt.h"
@@ -19,6 +20,7 @@ namespace {
 
 RankPrinted captured(const std::function<int()>& work);
 int await_step(AttachedRank& rank);
+int say_interrupted(const AttachedRank& rank);
 
 // What is written to that stream while it lives.
 class Captured {
@@ -71,6 +73,10 @@ int run_together(const std::vector<AttachedRank*>& ranks,
                  const std::string& command,
                  const ShowPrinted& show) {
   int code = 0;
+  // One Ctrl-C is for all of them.
+  const auto is_interrupted = [&] {
+    return code == exit_code(ErrorId::Interrupted);
+  };
   const auto take = [&](const AttachedRank& rank, const RankPrinted& printed) {
     show(rank, printed);
     code = printed.code != 0 ? printed.code : code;
@@ -81,6 +87,9 @@ int run_together(const std::vector<AttachedRank*>& ranks,
     const Interruptible interruptible(*one->session);
     state.together = true;
     auto printed = captured([&] {
+      if (is_interrupted()) {
+        return say_interrupted(*one);
+      }
       const Status there = go_to_stop(state);
       return there ? run_commands(state, {command})
                    : report(there.error(), state.err);
@@ -94,8 +103,13 @@ int run_together(const std::vector<AttachedRank*>& ranks,
   }
   for (auto& [one, printed] : begun) {
     const Interruptible interruptible(*one->session);
-    const RankPrinted more =
-        captured([rank = one] { return await_step(*rank); });
+    const RankPrinted more = captured([&, rank = one] {
+      if (is_interrupted()) {
+        rank->state->awaited.reset();
+        return say_interrupted(*rank);
+      }
+      return await_step(*rank);
+    });
     printed.out += more.out;
     printed.err += more.err;
     printed.code = more.code != 0 ? more.code : printed.code;
@@ -119,6 +133,11 @@ int await_step(AttachedRank& rank) {
   const Status came =
       await_stop(state, std::exchange(state.awaited, std::nullopt));
   return came ? 0 : report(came.error(), state.err);
+}
+
+int say_interrupted(const AttachedRank& rank) {
+  return show_failure(*rank.state,
+                      {.id = ErrorId::Interrupted, .message = "interrupted"});
 }
 
 RankPrinted captured(const std::function<int()>& work) {

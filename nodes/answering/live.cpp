@@ -66,22 +66,35 @@ class Live {
          {waiting_.empty() ? -1 : child_.in.get(), POLLOUT, 0}}};
     ::poll(fds.data(), fds.size(), sign_.left_ms());
     there_ = (fds[3].revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
-    std::string more = read_available(orders_);
+    const std::string more = read_available(orders_);
     if (!more.empty()) {
       heard_ = Clock::now();
-      if (std::erase(more, kInterruptKey) > 0) {
-        ::kill(child_.pid, SIGINT);
-      }
       waiting_ += more;
     }
-    const auto written =
-        child_.in && !waiting_.empty()
-            ? ::write(child_.in.get(), waiting_.data(), waiting_.size())
-            : 0;
-    waiting_.erase(0, written > 0 ? static_cast<std::size_t>(written) : 0);
-    if (written < 0 && errno != EAGAIN && errno != EINTR) {
-      waiting_.clear();  // it has ended
+    while (pass_on_some()) {
     }
+  }
+
+  // A Ctrl-C comes when the command can read what was ordered before it, and
+  // before it can read what was ordered after it. Whether there is more to do.
+  bool pass_on_some() {
+    const auto key = waiting_.find(kInterruptKey);
+    const auto part = waiting_.substr(0, key);
+    const auto size = part.empty() || !child_.in
+                          ? 0
+                          : ::write(child_.in.get(), part.data(), part.size());
+    const bool full = size < 0 && (errno == EAGAIN || errno == EINTR);
+    if (size < 0 && !full) {
+      waiting_.clear();  // it has ended
+      return false;
+    }
+    waiting_.erase(0, full ? 0 : static_cast<std::size_t>(size));
+    // Who does not read has something to do that is to end.
+    if (key != waiting_.npos && (full || waiting_.front() == kInterruptKey)) {
+      waiting_.erase(waiting_.find(kInterruptKey), 1);
+      ::kill(child_.pid, SIGINT);
+    }
+    return !full && child_.in && !waiting_.empty();
   }
 
   void pass_on() {

@@ -87,8 +87,10 @@ void LiveNodes::tell(std::string_view order) {
   next_sign_ = Deadline::in(kBetweenOrders);
 }
 
-void LiveNodes::interrupt() {
-  tell(fmt::format("{}{{}}", kInterruptKey));
+void LiveNodes::interrupt(std::string_view order) {
+  for (const auto& connection : connections_) {
+    connection->order(fmt::format("{}\n{}", order, kInterruptKey));
+  }
 }
 
 Result<std::vector<LiveNodes::Said>> LiveNodes::hear(Deadline deadline) {

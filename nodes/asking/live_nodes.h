@@ -42,8 +42,10 @@ class LiveNodes {
 
   // A line to all.
   void tell(std::string_view order);
-  // Ctrl-C for the commands.
-  void interrupt();
+  // The same, and then Ctrl-C for the commands.
+  void interrupt(std::string_view order);
+  // Readable when Ctrl-C has come: hear() is to be called.
+  int interrupt_fd() const { return interrupt_.get(); }
 
   struct Said {
     std::string node;

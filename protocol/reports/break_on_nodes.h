@@ -3,8 +3,8 @@
 // The asking side orders, all nodes the same: "raise" the timeouts, "look" how
 // far your ranks are, "arm" the breakpoint, "meet" at this collective, "go" on
 // with the commands since all have come, "run" a command of the prompt,
-// "shorten" the limit of suspension, "end". A node sends the events of `break
-// --json`, and these.
+// "interrupt" that command, "shorten" the limit of suspension, "end". A node
+// sends the events of `break --json`, and these.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct BreakOrder {
   std::string what;
   // raise: by how much. arm: limit of suspension. shorten: to that, from now.
   std::int64_t ms = 0;
-  std::int64_t number = 0;  // look, meet, run: of the question
+  std::int64_t number = 0;  // look, meet, run, interrupt: of the question
   // arm, meet: where ranks of all nodes stop in the same round.
   std::optional<std::vector<dap::Collective>> place = {};
   std::string ranks = {};  // run: in which

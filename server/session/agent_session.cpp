@@ -290,7 +290,7 @@ void AgentSession::interrupt() {
 }
 
 void AgentSession::interrupt_or_next() {
-  interrupts_next_ = !calling_;
+  interrupts_next_ = true;
   interrupt();
 }
 
@@ -335,6 +335,9 @@ auto AgentSession::ask(dap::Request request, Deadline deadline, WhileHeld then)
   auto response = co_await exchange(std::move(request), deadline);
   co_await stop_watching();
   steps_.done(command);
+  if (interrupted_ && !response) {
+    interrupts_next_ = false;  // else it came as the answer did
+  }
   if (!response && response.error().id == ErrorId::AgentFailed &&
       connection_->over() != AgentConnection::Over::TargetEnded) {
     alive_ = false;  // it has said why it leaves
@@ -356,12 +359,15 @@ auto AgentSession::exchange(dap::Request request, Deadline deadline)
     response = co_await connection_->wait_on(deadline);
     owes_answer_ = !response;
   }
+  if (!owes_answer_ && target_->python.free_threaded) {
+    const GilSample look = co_await sample_gil();
+    enter_if(look.verdict, connection_->next_number());
+  }
+  if (!owes_answer_ && interrupted_) {
+    co_return fail(ErrorId::Interrupted, "interrupted");  // before it was sent
+  }
   if (!owes_answer_) {
     sent = true;
-    if (target_->python.free_threaded) {
-      const GilSample look = co_await sample_gil();
-      enter_if(look.verdict, connection_->next_number());
-    }
     response = co_await connection_->call(std::move(request), deadline);
   }
   if (!response && response.error().id == ErrorId::TimedOut) {

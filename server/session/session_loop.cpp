@@ -53,12 +53,15 @@ void SessionLoop::catch_up() {
 
 AgentSession::Awaitable<std::optional<dap::Event>> SessionLoop::wait_event(
     Deadline deadline) {
+  // Who only looks does not notice an interrupt, and so takes none away from
+  // the next call.
+  const bool waits = !deadline.expired();
   while (events_.empty() && !over_ && !interrupted_ && !deadline.expired()) {
     event_came_.expires_at(deadline.at());
     co_await event_came_.async_wait(as_result);
   }
   std::optional<dap::Event> event;
-  if (interrupted_) {
+  if (interrupted_ && waits) {
     co_return fail(ErrorId::Interrupted, "interrupted");
   }
   if (!events_.empty()) {

@@ -74,6 +74,21 @@ def test_every_ctrl_c_has_an_answer(session, stage):
     session.detach()
 
 
+def moments(rounds, most):
+    """Seconds: most of them short, the first none."""
+    return [most * (at / rounds) ** 2 for at in range(rounds)]
+
+
+def test_an_endless_evaluation_ends(session):
+    """Wherever between Enter and the evaluation it came."""
+    for seconds in moments(3 * ROUNDS, 0.02):
+        session.type("[0 for _ in iter(int, 1)]\r")
+        time.sleep(seconds)
+        interrupted(session)
+    session.ask("p answer", "^41$")
+    session.detach()
+
+
 def test_in_interact(session):
     moments = random.Random(1)
     session.type("interact\r")
