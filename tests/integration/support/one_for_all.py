@@ -4,7 +4,7 @@ is this machine; they share a cache, FOLDER. What comes on standard input goes t
 
 One begins when the one before has ended, so that it finds what that has kept. If one ends and has not
 read all that it was sent, the others are not run, and it has failed. FOLDER/runs gets a line for each
-run: how many bytes came on standard input."""
+run, and at the end of its standard input one with how many bytes that had."""
 
 import fcntl
 import os
@@ -27,6 +27,8 @@ class Input:
             part = os.read(0, 1 << 16)
             with self.more:
                 self.parts.append(part)
+                if not part:
+                    note(sum(map(len, self.parts)))
                 self.over = not part
                 self.more.notify_all()
 
@@ -43,8 +45,14 @@ class Input:
             at += 1
 
 
+def note(what):
+    with open(Path(sys.argv[1]) / "runs", "a") as runs:
+        print(what, file=runs)
+
+
 def main():
     folder, hosts, *words = sys.argv[1:]
+    note("run")
     came, code = Input(), 0
     name, first, last = re.fullmatch(r"(\w+)\[(\d+)-(\d+)\]", hosts).groups()
     for number in range(int(first), int(last) + 1):
@@ -62,8 +70,6 @@ def main():
             print("%s: %d bytes were not read" % (host, unread), file=sys.stderr)
             code = 1
             break
-    with open(Path(folder) / "runs", "a") as runs:
-        print(sum(map(len, came.parts)), file=runs)
     sys.stdout.flush()
     os._exit(code)
 
