@@ -1,4 +1,4 @@
-"""A rank that goes round, and needs no other."""
+"""A rank that loops, and needs no other."""
 import os
 import time
 
