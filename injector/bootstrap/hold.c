@@ -313,9 +313,11 @@ static struct HdHeld* claim(struct HdState* state, uint32_t session) {
   return 0;
 }
 
+/* A forked child has the sessions' memory, and nobody who would let it go. */
 struct HdHeld* hd_come(struct HdState* state, unsigned long index) {
   if (index >= HD_MAX_SESSIONS ||
-      HD_LOAD(state->sessions[index].phase) != HD_PHASE_LIVE) {
+      HD_LOAD(state->sessions[index].phase) != HD_PHASE_LIVE ||
+      hd_is_forked(state)) {
     return 0;
   }
   struct HdHeld* held = claim(state, (uint32_t)index);

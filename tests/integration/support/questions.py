@@ -22,7 +22,8 @@ class Question(collections.namedtuple("Question", "words rc pattern")):
 
     def wrong(self, run):
         """What is wrong with the answer, or None; a refusal is one."""
-        refused = run.rc in (3, 4) or "nothing was entered" in run.output  # by the prompt
+        refused = run.rc in (3, 4) or any(
+            said in run.output for said in ("nothing was entered", "no answer in time"))
         if self.was_answered(run) or (refused and self.rc != 4):
             return None
         return "%s answered %d: %.300r" % (list(self.words), run.rc, run.output)
