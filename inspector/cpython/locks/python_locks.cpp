@@ -193,8 +193,8 @@ std::optional<Address> lock_of_entered(const ObjectReader& objects,
 // Condition.__enter__ and __exit__ return what those of its lock do
 // (Lib/threading.py): while True lies where the callable was, the first has
 // taken the lock. The second releases it in its only call, before which there
-// may be a signal's handler (up to 3.9 at each instruction, Python/ceval.c) or a
-// trace function.
+// may be a signal's handler (up to 3.9 at each instruction, Python/ceval.c) or
+// a trace function.
 std::optional<Address> lock_of_condition_at(const ObjectReader& objects,
                                             const PythonFrame& frame) {
   // Before it the stack has nothing yet. From 3.15 on RESUME is longer.
