@@ -18,13 +18,7 @@
 namespace hangdbg {
 namespace {
 
-// The name of that file stays in the program as that of a frame, and is opened
-// for a traceback: it is not to be that of a descriptor of the program's.
-constexpr int kHighNumber = 1000;
-
-// `held`: what a child waits for, as Python.
-std::string text_of(const Program::Start& start,
-                    std::string_view held = "None");
+std::string text_of(const Program::Start& start);
 
 }  // namespace
 
@@ -78,14 +72,7 @@ Result<Fd> Program::text(const Start& start) {
                    static_cast<ssize_t>(text.size())) {
     return fail_errno("no file in memory can be had", ErrorId::System);
   }
-  Fd high(::fcntl(file.get(), F_DUPFD_CLOEXEC, kHighNumber));
-  return high ? std::move(high) : std::move(file);
-}
-
-std::string Program::text_for_children(std::chrono::seconds patience) {
-  Start start;
-  start.call = 0;
-  return text_of(start, fmt::format("({}, @watched@)", patience.count()));
+  return file;
 }
 
 std::vector<std::string> Program::words(const Start& start,
@@ -130,18 +117,18 @@ void Program::send(int signal) {
 
 namespace {
 
-std::string text_of(const Program::Start& start, std::string_view held) {
+std::string text_of(const Program::Start& start) {
   const auto truth = [](bool yes) { return yes ? "True" : "False"; };
   return fmt::format(
       "exec(compile(r'''{}''', '<hangdbg run>', 'exec'), {{'package': "
       "r'''{}''', "
       "'options': {{'caller': {}, 'signal': {}, 'patience': {}, 'module': {}, "
       "'post_mortem': {}, 'entry': {}, 'ready': {}, 'tell': '{}', "
-      "'hold_forks': {}, 'held': {}}}}})\n",
+      "'hold_forks': {}}}}})\n",
       start_source(), package_source(), start.calls_us ? ::getpid() : 0,
       start.call, start.patience.count(), truth(start.module),
       truth(start.post_mortem), truth(start.entry), start.ready, start.tell,
-      start.hold_forks.count(), held);
+      start.hold_forks.count());
 }
 
 }  // namespace

@@ -41,7 +41,6 @@
 #include "protocol/requests/goto_targets.h"
 #include "protocol/requests/hello.h"
 #include "protocol/requests/hold.h"
-#include "protocol/requests/hold_children.h"
 #include "protocol/requests/initialize.h"
 #include "protocol/requests/join.h"
 #include "protocol/requests/launch.h"
@@ -105,7 +104,6 @@ inline constexpr Each<Attach,
                       GotoTargets,
                       Hello,
                       Hold,
-                      HoldChildren,
                       Initialize,
                       Join,
                       Launch,
