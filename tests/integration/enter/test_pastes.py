@@ -57,4 +57,5 @@ def test_commands_that_come_at_once(session):
     session.type("\x03")
     session.expect("interrupted")
     session.expect_prompt()
-    session.ask("release", "resumed|step is given up")
+    # A Ctrl-C that came before the step had begun has let it go (decision 125).
+    session.ask("release", "resumed|step is given up|is not suspended")

@@ -106,7 +106,7 @@ def test_tasks_on_the_screen(tasks):
     screen.until("a function is shown", lambda text: "spend (tasks.py" in text)
     screen.until("how to see tasks", lambda text: "t shows asyncio's tasks" in text, "5")
     screen.until("a fifth view", lambda text: "5 Tasks" in text, "t")
-    screen.until("tasks", lambda text: re.search(r"Task-\d+ +thread \d+ \(Ma", text), "5")
+    screen.until("tasks", lambda text: re.search(r"Task-\d+ +thread \d+ \(M", text), "5")
     screen.until("its stack, with who awaits it", lambda text: re.search(
         r"task Task-\d+", text) and "at gathers (tasks.py" in text and "at main (tasks.py" in text, "Enter")
     screen.until("tasks again", lambda text: "time %" in text, "Escape")
