@@ -219,7 +219,7 @@ int run_terminal(PromptState& state, LineEditor& editor) {
   editor.set_completer([&](std::string_view before_cursor) {
     return complete(state, before_cursor);
   });
-  std::string last;
+  TypedCommand last;
   Statement statement;
   std::optional<bool> at_once_is_code;
   while (!state.leaving && !target_is_lost(state)) {
@@ -276,9 +276,9 @@ int run_terminal(PromptState& state, LineEditor& editor) {
       continue;
     }
     if (!trim(*whole).empty() || statement.is_pasted()) {
-      last = *whole;
-    } else if (const Command* const again =
-                   find_command(parse_command(last, word_kind).name);
+      // Code that looks like a command is not repeated as one.
+      last = typed_command(*whole, is_code(*whole, statement.is_pasted()));
+    } else if (const Command* const again = find_command(last.name);
                again != nullptr && again->repeats) {
       whole = again->names.front();
     }

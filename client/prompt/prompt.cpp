@@ -59,15 +59,14 @@ int run_line(PromptState& state, std::string_view line, bool pasted) {
   // What is lost here is told by the next command.
   [[maybe_unused]] const Status told = note_stops(state);
   int code = 0;
-  const bool is_code =
-      pasted || line.starts_with(' ') || line.starts_with('\t');
+  const bool as_code = is_code(line, pasted);
   state.pending.emplace_back(line);
   while (!state.pending.empty()) {
     const auto commands = split_commands(
         expand_alias(state, std::exchange(state.pending.front(), {})));
     state.pending.pop_front();
     for (const std::string& text : commands) {
-      code = finish(state, run_command(state, typed_command(text, is_code)));
+      code = finish(state, run_command(state, typed_command(text, as_code)));
       if (state.leaving || target_is_lost(state) ||
           code == exit_code(ErrorId::Interrupted)) {
         state.pending.clear();
@@ -76,6 +75,10 @@ int run_line(PromptState& state, std::string_view line, bool pasted) {
     }
   }
   return with_interrupt(state, code);
+}
+
+bool is_code(std::string_view line, bool pasted) {
+  return pasted || line.starts_with(' ') || line.starts_with('\t');
 }
 
 // Code that is pasted holds no thread: "    return v + factor" is not pdb's

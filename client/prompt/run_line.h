@@ -12,7 +12,9 @@ namespace hangdbg {
 // The exit code. What is pasted may be Python that looks like a command.
 int run_line(PromptState& state, std::string_view line, bool pasted = false);
 
-// What a line means; `is_code`: it was pasted, or is indented.
+// Whether the line is code that may look like a command: pasted, or indented.
+bool is_code(std::string_view line, bool pasted);
+// What a line means.
 TypedCommand typed_command(std::string_view text, bool is_code);
 
 // Shows how a command went; the exit code.
