@@ -102,9 +102,11 @@ Status read_and_check(const AttachTarget& target, int tid, Deadline deadline) {
 }  // namespace
 
 Status check_stops(const AttachTarget& target, Deadline deadline) {
-  TRY(check_agents_filter(target));
   const auto tids = TRY(list_tasks(target.pid));
   const auto of_agent = filters_of_agent(target, tids);
+  if (of_agent.value_or(0) > 0) {
+    TRY(check_agents_filter(target));
+  }
   for (const int tid : tids) {
     const int filters = count_filters(target.pid, tid);
     const auto stat = read_task_stat(target.pid, tid);

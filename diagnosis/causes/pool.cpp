@@ -1,8 +1,6 @@
 // A result of multiprocessing.Pool: its workers have the task, or it is lost. A
 // killed worker is restarted, and its task is lost.
 #include <fmt/core.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -47,19 +45,6 @@ Found thread_pool(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   return cause;
 }
 
-// Seconds since that process was started.
-std::optional<double> age_of(int pid) {
-  const auto stat = read_process_stat(pid);
-  timespec now{};
-  if (!stat || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) {
-    return {};
-  }
-  return static_cast<double>(now.tv_sec) +
-         static_cast<double>(now.tv_nsec) / 1e9 -
-         static_cast<double>(stat->start_ticks) /
-             static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
 // The workers of the Pool that has the awaited result; none if that tells none.
 std::vector<int> workers_of(const ProcessSnapshot& of,
                             const PythonFrame& frame) {
@@ -93,8 +78,9 @@ Found workers_end(const ProcessSnapshot& of,
   const std::vector<int> first = workers_of(of, frame);
   if (first.empty() ||
       of.shown(frame, "self._pool._maxtasksperchild") != "None" ||
-      std::ranges::any_of(
-          first, [](int pid) { return age_of(pid).value_or(0) >= kShort; })) {
+      std::ranges::any_of(first, [](int pid) {
+        return process_age_s(pid).value_or(0) >= kShort;
+      })) {
     return std::nullopt;
   }
   for (int i = 0; !std::ranges::all_of(first, worker_has_ended); ++i) {

@@ -64,9 +64,9 @@ constexpr std::string_view kFunctions = R"sh(
     return 1;
   };
   clean() {
-    cat >/dev/null 2>&1;
     [ -z "$f" ] || rm -f "$f";
     [ -z "$d" ] || rmdir "$d" 2>/dev/null;
+    timeout 10 cat >/dev/null 2>&1;
   };
   f=;
   d=;

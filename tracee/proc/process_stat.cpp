@@ -1,5 +1,8 @@
 #include "tracee/proc/process_stat.h"
 
+#include <time.h>
+#include <unistd.h>
+
 #include "base/text.h"
 #include "tracee/proc/proc_file.h"
 
@@ -7,6 +10,18 @@ namespace hangdbg {
 
 Result<ProcessStat> read_process_stat(int pid) {
   return parse_process_stat(TRY(read_proc_record(pid, "stat")));
+}
+
+std::optional<double> process_age_s(int pid) {
+  const auto stat = read_process_stat(pid);
+  timespec now{};
+  if (!stat || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) {
+    return {};
+  }
+  return static_cast<double>(now.tv_sec) +
+         static_cast<double>(now.tv_nsec) / 1e9 -
+         static_cast<double>(stat->start_ticks) /
+             static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 // The name is in parentheses and may itself hold parentheses and spaces.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ struct ProcessStat {
 
 // Errors: those of read_proc_file; Unreadable.
 Result<ProcessStat> read_process_stat(int pid);
+
+// Seconds since the process was started; nothing if that cannot be read.
+std::optional<double> process_age_s(int pid);
 
 // Errors: Unreadable.
 Result<ProcessStat> parse_process_stat(std::string_view text);

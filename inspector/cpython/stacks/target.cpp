@@ -1,10 +1,8 @@
 #include "inspector/cpython/stacks/target.h"
 
-#include <time.h>
-#include <unistd.h>
-
 #include "tracee/proc/proc_file.h"
 #include "tracee/proc/proc_tasks.h"
+#include "tracee/proc/process_stat.h"
 
 namespace hangdbg {
 
@@ -40,15 +38,7 @@ std::vector<std::string> LiveTarget::command_line() const {
 }
 
 std::optional<double> LiveTarget::age_s() const {
-  const auto stat = read_task_stat(pid, pid);
-  timespec now{};
-  if (!stat || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0) {
-    return {};
-  }
-  return static_cast<double>(now.tv_sec) +
-         static_cast<double>(now.tv_nsec) / 1e9 -
-         static_cast<double>(stat->start_ticks) /
-             static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return process_age_s(pid);
 }
 
 }  // namespace hangdbg

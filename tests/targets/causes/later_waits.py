@@ -134,7 +134,7 @@ def initializer_fails():
         os._exit(1)
     pool = FORK.Pool(2, fails)
     say()
-    pool.map(abs, [1, 2])
+    pool.map(abs, [1, 2], 1)  # else it divides by the number of workers, which may be 0
 
 
 def stream_of_its_own_loop():
