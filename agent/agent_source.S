@@ -26,6 +26,7 @@ hangdbg_agent_\name\()_end:
 	file pdb_stops, pdb_stops.py
 	file raising, raising.py
 	file reloading, reloading.py
+	file spawning, spawning.py
 	file step_targets, step_targets.py
 	file stepping, stepping.py
 	file stops, stops.py

@@ -20,6 +20,7 @@
   X(pdb_stops)                   \
   X(raising)                     \
   X(reloading)                   \
+  X(spawning)                    \
   X(step_targets)                \
   X(stepping)                    \
   X(stops)                       \

@@ -22,7 +22,7 @@ def forget(session):
     """Drops what is kept for a session that has ended."""
     state = _sessions.pop(session, None)
     if state is not None:
-        for end in ("end_coordination", "end_process_groups", "end_stops"):
+        for end in ("end_coordination", "end_process_groups", "end_spawning", "end_stops"):
             try:
                 if end in globals():
                     globals()[end](state)

@@ -3,6 +3,7 @@
 # are suspended for the clients that have said that they want them.
 
 _takers = {}  # session -> whether the program stops for it at its first line
+_packages = []  # the names of the package, where it calls us at the program's end
 _hooks_of_breakpoint = []  # ours, while it is in sys
 
 # In place of sys.breakpointhook. The program may keep it for longer than we are here, and
@@ -38,6 +39,7 @@ def take_waiting(session, arguments):
     names = _package()
     if names is not None:
         names["_ended"] = program_ends
+        _packages[:] = [names]  # where it was only waited, it is in no list of modules then
     for lock in list(names["_waiting"]) if names is not None else ():
         try:
             lock.release()
@@ -133,9 +135,9 @@ def end_waits(session):
         if not _takers:
             sys.__dict__.pop(_STAND, None)
             _give_breakpoint_back()
-            names = _package()
-            if names is not None:
+            for names in _packages:
                 names["_ended"] = None
+            del _packages[:]
 
 
 handlers["hangdbg/takeWaiting"] = take_waiting

@@ -3,6 +3,10 @@
 # (server/session/program.cpp): `package` is the text of hangdbg/__init__.py, `options` what
 # was asked for.
 #
+# With `held` it is run by another Python in place of what that was to run, the words of which
+# follow (-c CODE, -m MODULE, or a script): see agent/spawning.py. Nothing stays then of the
+# package either.
+#
 # Nothing of it is left in __main__. Its frames are below those of the script; they are
 # taken off what the script's exceptions have, before anybody can see them.
 import os
@@ -10,9 +14,13 @@ import sys
 
 
 def start():
-    if sys.argv[0].startswith("/dev/fd/"):
-        os.close(int(sys.argv[0].rpartition("/")[2]))
-    sys.modules["hangdbg"] = hangdbg = type(sys)("hangdbg")
+    file = sys.argv[0]
+    if file.startswith("/dev/fd/"):
+        os.close(int(file.rpartition("/")[2]))
+    for path in file, os.path.dirname(file):
+        sys.path_importer_cache.pop(path, None)
+    programs = sys.modules.get("hangdbg")
+    sys.modules["hangdbg"] = hangdbg = options["hangdbg"] = type(sys)("hangdbg")
     exec(compile(package, "<hangdbg>/__init__.py", "exec"), hangdbg.__dict__)
     if options["tell"]:
         tell_who_we_are()
@@ -36,13 +44,39 @@ def start():
     if options["entry"]:
         hangdbg._wait("entry", None, options["patience"])
     try:
-        run_module() if options["module"] else run_script()
+        if options["held"] is not None:
+            kind = take_words()
+            wait_for_editor(programs)
+        else:
+            kind = "m" if options["module"] else ""
+        {"c": run_code, "m": run_module, "": run_script}[kind]()
     except SystemExit as error:
         hangdbg._tell_end(error)
         raise
     except BaseException as error:
         report(error)
         raise
+
+
+def take_words():
+    """How Python was called, and sys.argv as if each of that had a word of its own. Which of
+    -c and -m it is; "": a script."""
+    first = sys.argv[1]
+    kind = next((letter for letter in first if letter in "cm"), "") if first[0] == "-" else ""
+    flags, _, what = first.partition(kind) if kind else ("", "", "")
+    # The flags among the first of these are a word in front of us, too.
+    say_how_we_were_called(sys.argv[1:], 1 if len(flags) > 1 else 0)
+    if kind:
+        sys.argv[1:2] = ["-" + kind] + ([what] if what else [])
+    return kind
+
+
+def wait_for_editor(programs):
+    options["hangdbg"]._hold(*options["held"])
+    if programs is None:
+        del sys.modules["hangdbg"]
+    else:
+        sys.modules["hangdbg"] = programs
 
 
 def tell_who_we_are():
@@ -53,38 +87,74 @@ def tell_who_we_are():
 
 
 def run_script():
-    script = sys.argv[0] = sys.argv[1]
-    del sys.argv[1]
-    say_how_we_were_called(sys.argv)
+    if options["held"] is None:
+        say_how_we_were_called(sys.argv[1:])
+    del sys.argv[0]
+    script = sys.argv[0]
     if is_package(script):
-        set_first_path(absolute(script))
+        if not set_first_path(absolute(script)):
+            sys.path.insert(0, absolute(script))
         import runpy
         runpy._run_module_as_main("__main__", False)
         return
     set_first_path(os.path.dirname(os.path.realpath(script)))
     main = sys.modules["__main__"].__dict__
     main["__file__"] = path = absolute(script)
-    main["__loader__"] = type(main["__loader__"])("__main__", path)
-    exec(code_of(script, path), main)
+    code, main["__loader__"] = loaded(script, path)
+    exec(code, main)
+
+
+def run_code():
+    code = sys.argv[2]
+    sys.argv[:3] = ["-c"]
+    if sys.version_info >= (3, 14):
+        code = dedented(code)
+    compiled = compile(code + "\n", "<string>", "exec", 0, True)
+    set_first_path("")
+    if sys.version_info >= (3, 13):  # for tracebacks
+        import linecache
+        of_code = hasattr(linecache, "_interactive_cache")
+        linecache._register_code(compiled if of_code else "<string>", code, "<string>")
+    main = sys.modules["__main__"].__dict__
+    for name in ("__file__", "__cached__"):
+        main.pop(name, None)
+    main["__loader__"] = sys.modules["_frozen_importlib"].BuiltinImporter
+    exec(compiled, main)
+
+
+def dedented(code):
+    lines = [line if line.strip(" \t") else "" for line in code.split("\n")]
+    margins = [line[:len(line) - len(line.lstrip(" \t"))] for line in lines if line]
+    margin = min(margins, key=len) if margins else ""
+    while not all([one.startswith(margin) for one in margins]):
+        margin = margin[:-1]
+    return "\n".join([line[len(margin):] for line in lines]) if margin else code
 
 
 def run_module():
+    if options["held"] is not None:
+        del sys.argv[1]
+    else:
+        say_how_we_were_called(["-m"] + sys.argv[1:])
     module = sys.argv[1]
     sys.argv[:2] = ["-m"]
-    say_how_we_were_called(["-m", module] + sys.argv[1:])
     set_first_path(os.getcwd())
     import runpy
     runpy._run_module_as_main(module)
 
 
-def say_how_we_were_called(words):
-    if hasattr(sys, "orig_argv"):
-        sys.orig_argv[1:] = words
+def say_how_we_were_called(words, before=0):
+    """Behind Python's own options, the last of which may be ours."""
+    called = getattr(sys, "orig_argv", [])
+    if sys.argv[0] in called:
+        called[called.index(sys.argv[0]) - before:] = words
 
 
 def set_first_path(folder):
-    if not getattr(sys.flags, "safe_path", False):
-        sys.path[0] = folder
+    if getattr(sys.flags, "safe_path", False) or sys.flags.isolated:
+        return False
+    sys.path[0] = folder
+    return True
 
 
 def is_package(path):
@@ -102,7 +172,9 @@ def absolute(path):
     return path if sys.version_info < (3, 9) else os.path.join(os.getcwd(), path)
 
 
-def code_of(script, path):
+def loaded(script, path):
+    """(Its code, its loader)."""
+    loaders = sys.modules["_frozen_importlib_external"]
     try:
         with open(script, "rb") as file:
             source = file.read()
@@ -110,10 +182,12 @@ def code_of(script, path):
         sys.stderr.write("%s: can't open file '%s': [Errno %d] %s\n" % (
             sys.executable, path, error.errno, error.strerror))
         sys.exit(2)
-    if script.endswith(".pyc"):
+    if script.endswith(".pyc") or source[:4] == loaders.MAGIC_NUMBER:
+        if source[:4] != loaders.MAGIC_NUMBER:
+            raise RuntimeError("Bad magic number in .pyc file")
         import marshal
-        return marshal.loads(source[16:])
-    return compile(source, path, "exec", 0, True)
+        return marshal.loads(source[16:]), loaders.SourcelessFileLoader("__main__", path)
+    return compile(source, path, "exec", 0, True), loaders.SourceFileLoader("__main__", path)
 
 
 def report(error):
@@ -156,10 +230,9 @@ def watch_threads():
 
 
 def stop_for(error):
-    caller = sys.modules["hangdbg"]._caller
     if options["post_mortem"] and error.__traceback__ is not None and (
-            caller[:2] == (os.getppid(), os.getpid())):
-        sys.modules["hangdbg"].post_mortem(error)
+            options["hangdbg"]._caller[:2] == (os.getppid(), os.getpid())):
+        options["hangdbg"].post_mortem(error)
 
 
 start()

@@ -21,6 +21,8 @@ __hangdbg__ = True  # frames with these globals are not the program's
 
 _waiting = {}  # the lock at which a thread waits -> the process that it is in
 _ended = None  # the agent's, while a debugger is in: called with a SystemExit that ends us
+_watched = []  # files: a process that waits for its editor goes on when one is gone
+_held = 0  # the process that has waited so
 _caller = None  # (its pid, ours, seconds, signal): who has started us, and comes if called
 
 
@@ -133,13 +135,26 @@ def _hold_fork(patience):
     while frame is not None and frame.f_code.co_name != "_execute_child":
         frame = frame.f_back
     if frame is None and getattr(sys, "__hangdbg_stand_1__", (0,))[0] == os.getppid():
-        lock = _new_lock()
-        lock.acquire()
-        _waiting[lock] = os.getpid()
-        try:
-            lock.acquire(True, patience)
-        finally:
-            del _waiting[lock]
+        _hold(patience, _watched)
+
+
+def _hold(patience, watched):
+    """Until a debugger is in and lets it go on, so many seconds at most, and as long as all
+    these files are there. Once a process."""
+    global _held
+    if _held == os.getpid():
+        return
+    _held = os.getpid()
+    lock = _new_lock()
+    lock.acquire()
+    _waiting[lock] = os.getpid()
+    try:
+        for _ in range(10 * patience):
+            if _debugger() is not None or not all(map(os.path.exists, watched)) or (
+                    lock.acquire(True, 0.1)):
+                break
+    finally:
+        del _waiting[lock]
 
 
 def _new_lock():

@@ -31,6 +31,8 @@ constexpr auto kTokenWithin = std::chrono::seconds(10);
 constexpr auto kAttachWithin = std::chrono::seconds(60);
 // Each may be megabytes.
 constexpr std::size_t kMostMessages = 4;
+// What we put among the editor's requests.
+constexpr std::string_view kHoldBack = " hold children back";
 // How long an editor may not read, and how long when it has left.
 constexpr auto kDebugSessionPatience = std::chrono::seconds(30);
 constexpr auto kFarewell = std::chrono::milliseconds(500);
@@ -61,6 +63,12 @@ asio::awaitable<void> DebugSession::run() {
   writer_.spawn(write_messages());
   others_.spawn(read_requests());
   while (auto request = co_await requests_.pop(Deadline::in(kNever))) {
+    if (request->command == kHoldBack) {
+      if (sub_processes_ && !leaving_) {
+        co_await sub_processes_->hold_back();
+      }
+      continue;
+    }
     waiting_.erase(request->seq);
     running_ = request->seq;
     co_await answer(*std::move(request));
@@ -364,10 +372,18 @@ void DebugSession::goes_on(std::int64_t thread) {
   answer_before_stops();
 }
 
-void DebugSession::follow_sub_processes(dap::Attach::Arguments parent) {
+asio::awaitable<void> DebugSession::follow_sub_processes(
+    dap::Attach::Arguments parent) {
   sub_processes_ = std::make_unique<SubProcesses>(*this, agent_->target().pid,
                                                   std::move(parent));
+  co_await sub_processes_->hold_back();
   others_.spawn(sub_processes_->follow());
+}
+
+asio::awaitable<void> DebugSession::hold_children_back() {
+  dap::Request own;
+  own.command = kHoldBack;
+  co_await requests_.push(std::move(own));
 }
 
 // ---- to the editor

@@ -121,7 +121,11 @@ class DebugSession {
   void watch_threads() { others_.spawn(threads_.follow()); }
   // From now on it is asked for a session for each process that the target
   // starts. `parent`: by which it has opened this one.
-  void follow_sub_processes(dap::Attach::Arguments parent);
+  // They wait for their breakpoints.
+  boost::asio::awaitable<void> follow_sub_processes(
+      dap::Attach::Arguments parent);
+  // SubProcesses::hold_back(), once the agent is asked nothing else.
+  boost::asio::awaitable<void> hold_children_back();
 
   // The editor has set what it wants to set.
   void set_configured() { configured_ = true; }

@@ -1,13 +1,18 @@
 #include "server/dap/sub_processes.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <utility>
 
+#include "agent/agent_source.h"
 #include "inspector/cpython/runtime/interpreters.h"
 #include "inspector/cpython/runtime/python_process.h"
+#include "protocol/requests/hold_children.h"
 #include "protocol/requests/start_debugging.h"
 #include "server/dap/debug_session.h"
+#include "server/session/program.h"
+#include "tracee/proc/proc_file.h"
 #include "tracee/proc/proc_list.h"
 #include "tracee/proc/proc_status.h"
 
@@ -16,6 +21,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr auto kSubProcessesBetweenLooks = std::chrono::milliseconds(100);
+// A process that it starts, until the editor has set its breakpoints there.
+constexpr auto kToBeHeld = std::chrono::seconds(10);
 constexpr auto kStart = std::chrono::seconds(5);  // of an interpreter
 
 // An editor's configuration has a name besides what we want to know.
@@ -45,8 +52,55 @@ SubProcesses::SubProcesses(DebugSession& session,
       parent_(std::move(parent)),
       told_(living()) {}
 
+asio::awaitable<void> SubProcesses::hold_back() {
+  auto& agent = session_.agent();
+  const auto deadline = session_.deadline();
+  asked_ = false;
+  if (refused_ && !released_ && agent.alive()) {
+    released_ = true;
+    dap::HoldChildren::Arguments none;
+    co_await agent.call<dap::HoldChildren>(std::move(none), deadline);
+  }
+  if (holds_ || refused_ || !agent.alive()) {
+    co_return;
+  }
+  const bool waits = co_await agent.read_only();
+  if (waits) {
+    co_return;
+  }
+  const auto hello = co_await agent.hello(deadline);
+  const bool answered = !co_await agent.read_only();
+  if (!hello || !answered) {
+    co_return;
+  }
+  holds_ = true;
+  dap::HoldChildren::Arguments wanted;
+  wanted.text = Program::text_for_children(kToBeHeld);
+  wanted.package = package_source();
+  wanted.patience = kToBeHeld.count();
+  wanted.debugger = read_proc_link(::getpid(), "ns/pid").value_or("") ==
+                            read_proc_link(pid_, "ns/pid").value_or("?")
+                        ? ::getpid()
+                        : 0;
+  Status done = co_await agent.need("spawning", deadline);
+  if (done) {
+    const auto held =
+        co_await agent.call<dap::HoldChildren>(std::move(wanted), deadline);
+    done = held ? Status() : std::unexpected(held.error());
+  }
+  if (!done) {
+    co_await session_.note(
+        "the processes that it starts do not wait for their breakpoints: " +
+        done.error().text());
+  }
+}
+
 asio::awaitable<void> SubProcesses::follow() {
   while (co_await session_.nap(kSubProcessesBetweenLooks)) {
+    if (!asked_ && (!holds_ || (refused_ && !released_))) {
+      asked_ = true;
+      co_await session_.hold_children_back();
+    }
     const auto found = co_await session_.on_pool([this] { return take_new(); });
     for (const int pid : found) {
       co_await open_session(pid);
@@ -78,6 +132,7 @@ asio::awaitable<void> SubProcesses::open_session(int pid) {
     co_await session_.note(
         fmt::format("process {} has no session of its own: {}", pid,
                     opened.error().text()));
+    refused_ = true;
   }
 }
 

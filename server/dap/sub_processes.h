@@ -25,6 +25,12 @@ class SubProcesses {
   // milliseconds where there are thousands of processes.
   SubProcesses(DebugSession& session, int pid, dap::Attach::Arguments parent);
 
+  // From now on they wait for their sessions, where that is possible; not any
+  // more once the editor has said no to one, which it would delay again and
+  // again. To be called between two requests: while the agent cannot get the
+  // GIL, later, for which follow() asks.
+  boost::asio::awaitable<void> hold_back();
+
   // Until the session's end.
   boost::asio::awaitable<void> follow();
 
@@ -41,6 +47,10 @@ class SubProcesses {
   dap::Attach::Arguments parent_;
   PythonFinder finder_;
   std::set<int> told_;
+  bool holds_ = false;    // or has tried to
+  bool asked_ = false;    // for hold_back() to be called
+  bool refused_ = false;  // by the editor
+  bool released_ = false;
   std::set<int> seen_;  // in the last look
 };
 

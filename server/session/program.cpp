@@ -18,7 +18,13 @@
 namespace hangdbg {
 namespace {
 
-std::string text_of(const Program::Start& start);
+// The name of that file stays in the program as that of a frame, and is opened
+// for a traceback: it is not to be that of a descriptor of the program's.
+constexpr int kHighNumber = 1000;
+
+// `held`: what a child waits for, as Python.
+std::string text_of(const Program::Start& start,
+                    std::string_view held = "None");
 
 }  // namespace
 
@@ -72,7 +78,14 @@ Result<Fd> Program::text(const Start& start) {
                    static_cast<ssize_t>(text.size())) {
     return fail_errno("no file in memory can be had", ErrorId::System);
   }
-  return file;
+  Fd high(::fcntl(file.get(), F_DUPFD_CLOEXEC, kHighNumber));
+  return high ? std::move(high) : std::move(file);
+}
+
+std::string Program::text_for_children(std::chrono::seconds patience) {
+  Start start;
+  start.call = 0;
+  return text_of(start, fmt::format("({}, @watched@)", patience.count()));
 }
 
 std::vector<std::string> Program::words(const Start& start,
@@ -117,18 +130,18 @@ void Program::send(int signal) {
 
 namespace {
 
-std::string text_of(const Program::Start& start) {
+std::string text_of(const Program::Start& start, std::string_view held) {
   const auto truth = [](bool yes) { return yes ? "True" : "False"; };
   return fmt::format(
       "exec(compile(r'''{}''', '<hangdbg run>', 'exec'), {{'package': "
       "r'''{}''', "
       "'options': {{'caller': {}, 'signal': {}, 'patience': {}, 'module': {}, "
       "'post_mortem': {}, 'entry': {}, 'ready': {}, 'tell': '{}', "
-      "'hold_forks': {}}}}})\n",
+      "'hold_forks': {}, 'held': {}}}}})\n",
       start_source(), package_source(), start.calls_us ? ::getpid() : 0,
       start.call, start.patience.count(), truth(start.module),
       truth(start.post_mortem), truth(start.entry), start.ready, start.tell,
-      start.hold_forks.count());
+      start.hold_forks.count(), held);
 }
 
 }  // namespace

@@ -53,6 +53,10 @@ class Program {
   static Result<Fd> text(const Start& start);
   static std::vector<std::string> words(const Start& start,
                                         const std::string& file);
+  // For a process that a program starts, in place of what it was to run: it
+  // waits so long for a debugger of its own.
+  // "@watched@" in it is to be replaced by a list (agent/spawning.py).
+  static std::string text_for_children(std::chrono::seconds patience);
   // It has. Error: TargetDied.
   static Result<Program> of_another(int pid);
 

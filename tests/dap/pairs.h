@@ -41,6 +41,7 @@
 #include "protocol/requests/goto_targets.h"
 #include "protocol/requests/hello.h"
 #include "protocol/requests/hold.h"
+#include "protocol/requests/hold_children.h"
 #include "protocol/requests/initialize.h"
 #include "protocol/requests/join.h"
 #include "protocol/requests/launch.h"
@@ -104,6 +105,7 @@ inline constexpr Each<Attach,
                       GotoTargets,
                       Hello,
                       Hold,
+                      HoldChildren,
                       Initialize,
                       Join,
                       Launch,

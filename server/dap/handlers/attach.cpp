@@ -17,6 +17,8 @@ namespace hangdbg {
 namespace {
 
 constexpr std::int64_t kLongestHold = 86400;  // s
+constexpr auto kInterpreterStarts = std::chrono::seconds(5);
+constexpr auto kAttachBetweenTries = std::chrono::milliseconds(20);
 
 Result<int> pid_of(const dap::Attach::Arguments& arguments) {
   if (!arguments.process_id) {
@@ -100,10 +102,21 @@ Answer<dap::Attach> AttachHandler::handle(DebugSession& session,
     co_return std::unexpected(pid.error());
   }
   ThreadSamples before;
-  auto made = co_await session.on_pool([&] {
+  const Deadline started = Deadline::in(kInterpreterStarts);
+  const auto enter = [&] {
     before = sample_threads(*pid);
     return inject_agent(*pid, session.deadline());
-  });
+  };
+  auto made = co_await session.on_pool(enter);
+  // One that has just been started by another is offered to the editor at once.
+  while (!made && made.error().id == ErrorId::NotInitialized &&
+         !started.expired()) {
+    const bool stays = co_await session.nap(kAttachBetweenTries);
+    if (!stays) {
+      break;
+    }
+    made = co_await session.on_pool(enter);
+  }
   if (!made) {
     co_return std::unexpected(made.error());
   }
@@ -133,7 +146,7 @@ boost::asio::awaitable<void> AttachHandler::after(DebugSession& session,
   }
   if (arguments.options.sub_process.value_or(false) &&
       session.editor().supports_start_debugging_request.value_or(false)) {
-    session.follow_sub_processes(std::move(arguments));
+    co_await session.follow_sub_processes(std::move(arguments));
   }
   const int pid = session.agent().target().pid;
   dap::Process::Body process;

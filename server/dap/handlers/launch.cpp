@@ -107,7 +107,7 @@ boost::asio::awaitable<void> LaunchHandler::after(DebugSession& session,
     dap::Attach::Arguments parent;
     parent.token = arguments.token;
     parent.options = std::move(arguments.options);
-    session.follow_sub_processes(std::move(parent));
+    co_await session.follow_sub_processes(std::move(parent));
   }
   co_await session.say<dap::Initialized>({});
   if (session.configured()) {

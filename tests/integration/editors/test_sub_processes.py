@@ -3,8 +3,8 @@ each."""
 
 import pytest
 
-from dap_client import DapClient
-from harness import PATIENCE, start
+from dap_client import DapClient, Refused
+from harness import PATIENCE, start, until
 from test_dap import stack
 
 CAN = {"supportsStartDebuggingRequest": True}
@@ -44,15 +44,37 @@ def a_session(order, answer, python):
     assert wanted["subProcess"] is True and wanted["justMyCode"] is False
 
     child = DapClient.stdio()
-    thread = child.attach(wanted.pop("processId"), can=CAN, **wanted)["threadId"]
+    if order == "shell":
+        child.attach(wanted.pop("processId"), can=CAN, **wanted)
+    else:
+        configured(child, wanted)
     editor.answer(question)
-    frame = next(frame for frame in stack(child, thread)
-                 if frame["name"] in ("fork", "<module>"))
-    assert child.call("evaluate", expression="answer", frameId=frame["id"])["result"] == str(
-        answer)
+    until("it answers", lambda: answers(child, answer))
     child.disconnect()
     editor.disconnect()
     assert target.finish()["ends"] == [answer if order == "fork" else 0]
+
+
+def configured(child, wanted):
+    """One that has waited for that: no thread of it is shown."""
+    child.initialize(**CAN)
+    number = child.request("attach", **wanted)
+    child.event("initialized")
+    child.call("configurationDone")
+    assert child.response(number)["success"]
+
+
+def answers(child, answer):
+    """Whether a function of it has come to the answer."""
+    for thread in child.call("threads")["threads"]:
+        try:
+            for frame in stack(child, thread["id"]):
+                if child.call("evaluate", expression="answer == %d" % answer,
+                              frameId=frame["id"])["result"] == "True":
+                    return True
+        except Refused:  # there is none yet, or it has gone on
+            pass
+    return False
 
 
 def test_exec_into_python(newest_python):
@@ -63,9 +85,8 @@ def test_exec_into_python(newest_python):
     editor.answer(question)
     editor.event("terminated")
     with DapClient.stdio() as child:
-        thread = child.attach(target.pid)["threadId"]
-        frame = stack(child, thread)[-1]
-        assert child.call("evaluate", expression="answer", frameId=frame["id"])["result"] == "41"
+        configured(child, {"processId": target.pid})
+        until("it answers", lambda: answers(child, 41))
         child.disconnect()
     target.process.stdin.close()
     assert target.process.wait(5) == 0
