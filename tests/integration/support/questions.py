@@ -14,9 +14,16 @@ from harness import in_targets
 
 SOURCE = in_targets("restless.py")
 LINES = SOURCE.read_text().splitlines()
+SUM = re.compile(r"^(\d+)041$", re.M)  # of "answer + 2000": 2041
+REFUSED = re.compile(
+    r"^\*\*\* (thread \d+|no answer|frame has returned)|nothing was entered|read-only", re.M)
 
 
 class Question(collections.namedtuple("Question", "words rc pattern")):
+    def evaluations(self, run):
+        """How many were certainly made."""
+        return int(self.words[0] == "eval" and self.was_answered(run))
+
     def was_answered(self, run):
         return run.rc == self.rc and bool(re.search(self.pattern, run.output, re.S))
 
@@ -99,7 +106,7 @@ BREAKS = [("c", "w"), ("c", "n", "p 6 * 7"), ("c", "s", "c"), ()]
 def draw(random, target):
     kind = random.choices(
         ["expression", "cancelled", "dump", "peek", "held", "break", "trace", "many"],
-        [40, 2, 2, 2, 3, 2, 1, 2])[0]
+        [40, 2, 2, 2, 3, 2, 1, 15])[0]
     if kind == "expression":
         return expression(
             target, random.choices(EXPRESSIONS, [one[3] for one in EXPRESSIONS])[0])
@@ -115,8 +122,7 @@ def draw(random, target):
         return held(target, random.choice(HELD))
     if kind == "break":
         return at_breakpoint(target, random.choice(PLACES), random.choice(BREAKS))
-    texts = random.choices([one[0] for one in EXPRESSIONS], k=8)
-    return many(target, texts)
+    return many(target, random.choices([one[0] for one in EXPRESSIONS], k=10))
 
 
 def each(target):
@@ -161,8 +167,14 @@ def at_breakpoint(target, place, commands):
         target, ("b %s:%d" % (SOURCE, line_of(place)), *commands), "Breakpoint")
 
 
-def many(target, texts):
-    return attached(target, ["p " + text for text in texts if "=" not in text], "attached")
+def many(target, texts=(None,) * 20, tid=None):
+    """In one session, a sum after each of them."""
+    commands = []
+    for number, text in enumerate(texts, 1):
+        commands += ["p " + text] if text and "=" not in text else []
+        commands.append("p answer + %d000" % number)
+    words = [word for command in commands for word in ("-c", command)]
+    return Many(("attach", target.pid, "--thread", tid or target.tid, *words), 0, "attached")
 
 
 def attached(target, commands, pattern):
@@ -182,6 +194,20 @@ class Any(Question):
 
     def was_answered(self, run):
         return 0 <= run.rc <= 4 and bool(re.search(self.pattern, run.output, re.S))
+
+
+class Many(Any):
+    """Each sum is answered, unless something was refused."""
+
+    def evaluations(self, run):
+        asked = [word for word in self.words if str(word).startswith("p ")]
+        return len(SUM.findall(run.output)) if REFUSED.search(run.output) else len(asked)
+
+    def wrong(self, run):
+        sums = re.findall(r"answer \+ (\d+)000\b", " ".join(map(str, self.words)))
+        if SUM.findall(run.output) != sums and not REFUSED.search(run.output):
+            return "%s answered %d: %.3000r" % (list(self.words), run.rc, run.output)
+        return super().wrong(run)
 
 
 # What a debugger might do to a program; what is then to be found. `ctypes` is imported
