@@ -294,12 +294,14 @@ Found condition(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   const auto self = of.object(*what, "self");
   const auto type =
       self ? of.objects().type_of(*self) : std::unexpected(Error());
-  const std::string kind = type ? printable((*type)->name) : "Condition";
+  const std::string kind = type           ? printable((*type)->name)
+                           : what == cond ? "Condition"
+                                          : "";
   Cause cause{.id = CauseId::Condition,
               .progress = Progress::Blocked,
               .confidence = Confidence::Possible};
-  cause.summary =
-      fmt::format("waits in {}.{} for another thread", kind, what->function);
+  cause.summary = fmt::format("waits in {}{}{} for another thread", kind,
+                              kind.empty() ? "" : ".", what->function);
   cause.evidence.push_back(thread.place());
   if (thread.has_timeout()) {
     cause.evidence.push_back("it waits for a limited time, and may ask again");

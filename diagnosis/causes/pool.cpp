@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -45,51 +46,71 @@ Found thread_pool(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
   return cause;
 }
 
-// The workers of the Pool that has the awaited result; none if that tells none.
-std::vector<int> workers_of(const ProcessSnapshot& of,
-                            const PythonFrame& frame) {
+// The workers that the Pool that has the awaited result has now; none if that
+// tells none.
+std::vector<std::int64_t> workers_now(const ProcessSnapshot& of,
+                                      const PythonFrame& frame) {
   constexpr int kMost = 16;
-  std::vector<int> pids;
-  for (int i = 0; i < kMost; ++i) {
-    const auto pid =
-        of.number(frame, fmt::format("self._pool._pool[{}]._popen.pid", i));
-    if (!pid) {
-      break;
-    }
-    pids.push_back(static_cast<int>(*pid));
-  }
-  return pids;
+  return of.numbers_now(
+      frame,
+      [](int i) { return fmt::format("self._pool._pool[{}]._popen.pid", i); },
+      kMost);
 }
 
-bool worker_has_ended(int pid) {
-  const auto status = read_status(pid);
+bool worker_has_ended(std::int64_t pid) {
+  const auto status = read_status(static_cast<int>(pid));
   return !status || status->state == 'Z';
 }
 
+// Not long enough to start a process. Where we stop a thread as a child ends,
+// it is woken for some 20 microseconds (ptrace(2): no signal is ignored then).
+bool has_hardly_run(const ThreadSnapshot& thread) {
+  constexpr std::uint64_t kHardly = 300'000;  // ns
+  const auto now = sample_wait(thread.id.pid, thread.id.tid);
+  return now && now->state == 'S' &&
+         (now->runs == thread.wait.runs ||
+          (thread.wait.runs.nanoseconds > 0 &&
+           now->runs.nanoseconds - thread.wait.runs.nanoseconds < kHardly));
+}
+
 // An initializer that fails ends its worker, and the pool starts another one,
-// for ever: where all have just been started, it is sampled a few more times.
-// Workers that are to end after some tasks (maxtasksperchild) get on.
+// for ever: where all have just been started, it is sampled a few more times,
+// and more often where some of them have ended. The list is empty while the
+// pool is at it. Workers that are to end after some tasks (maxtasksperchild)
+// get on.
 Found workers_end(const ProcessSnapshot& of,
                   const ThreadSnapshot& thread,
                   const PythonFrame& frame) {
   constexpr double kShort = 2;  // seconds
   constexpr int kLooks = 8;
+  constexpr int kMostLooks = 30;
   constexpr auto kApart = std::chrono::milliseconds(50);
-  const std::vector<int> first = workers_of(of, frame);
-  if (first.empty() ||
-      of.shown(frame, "self._pool._maxtasksperchild") != "None" ||
-      std::ranges::any_of(first, [](int pid) {
-        return process_age_s(pid).value_or(0) >= kShort;
-      })) {
+  if (of.shown(frame, "self._pool._maxtasksperchild") != "None") {
     return std::nullopt;
   }
-  for (int i = 0; !std::ranges::all_of(first, worker_has_ended); ++i) {
-    if (i == kLooks || of.system.deadline().expired()) {
+  std::vector<std::int64_t> workers;
+  int generations = 0;  // that have ended
+  for (int i = 0; generations < 2; ++i) {
+    if (workers.empty()) {
+      workers = workers_now(of, frame);
+    }
+    if (std::ranges::any_of(workers, [](std::int64_t pid) {
+          return process_age_s(static_cast<int>(pid)).value_or(0) >= kShort;
+        })) {
+      return std::nullopt;
+    }
+    const auto ended = std::ranges::count_if(workers, worker_has_ended);
+    if (!workers.empty() && std::cmp_equal(ended, workers.size())) {
+      ++generations;
+      workers.clear();
+    }
+    if (i == (ended + generations > 0 ? kMostLooks : kLooks) ||
+        of.system.deadline().expired()) {
       return std::nullopt;
     }
     std::this_thread::sleep_for(kApart);
   }
-  if (!still_waits(thread)) {
+  if (!has_hardly_run(thread)) {
     return std::nullopt;  // a program may end one pool, and begin another
   }
   return Cause{
@@ -101,10 +122,7 @@ Found workers_end(const ProcessSnapshot& of,
           "end, and are started anew, again and again",
       .evidence = {
           thread.place(),
-          fmt::format(
-              "its workers of a moment ago have ended, process {} among "
-              "them",
-              first.front()),
+          "all its workers ended, those that came after them, too",
           "maxtasksperchild is not set, so a worker ends if its initializer "
           "fails, or if it is killed"}};
 }

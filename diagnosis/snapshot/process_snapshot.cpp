@@ -16,10 +16,7 @@
 
 #include "base/text.h"
 #include "diagnosis/snapshot/entered_interpreters.h"
-#include "inspector/cpython/expressions/peek.h"
-#include "inspector/cpython/expressions/value.h"
 #include "inspector/cpython/locks/stdlib_blocking_frames.h"
-#include "inspector/cpython/objects/numbers.h"
 #include "inspector/cpython/stacks/target.h"
 #include "inspector/cpython/stacks/thread_names.h"
 #include "inspector/cpython/stacks/thread_sample.h"
@@ -399,64 +396,6 @@ const std::vector<PythonFrame>& ProcessSnapshot::all_frames_of(
     }
   }
   return known->second.frames;
-}
-
-// ---- values
-
-std::optional<Address> ProcessSnapshot::object(
-    const PythonFrame& frame,
-    std::string_view expression) const {
-  if (!objects_) {
-    return {};
-  }
-  objects_->allow_reads();
-  const auto parsed = parse_expression(expression);
-  const auto value = parsed ? evaluate(*objects_, frame, *parsed)
-                            : std::unexpected(parsed.error());
-  const auto* const object = value ? std::get_if<Address>(&*value) : nullptr;
-  return object != nullptr ? std::optional(*object) : std::nullopt;
-}
-
-std::optional<std::string> ProcessSnapshot::text(
-    const PythonFrame& frame,
-    std::string_view expression) const {
-  const auto found = object(frame, expression);
-  const auto type =
-      found ? objects_->type_of(*found) : std::unexpected(Error());
-  const auto name = type && (*type)->kind == Kind::Str
-                        ? objects_->name(*found)
-                        : std::unexpected(Error());
-  return name ? std::optional(*name) : std::nullopt;
-}
-
-std::optional<std::int64_t> ProcessSnapshot::number(
-    const PythonFrame& frame,
-    std::string_view expression) const {
-  const auto found = object(frame, expression);
-  const auto type =
-      found ? objects_->type_of(*found) : std::unexpected(Error());
-  if (!type || ((*type)->kind != Kind::Int && (*type)->kind != Kind::Bool)) {
-    return std::nullopt;
-  }
-  const auto value = int_value(*objects_, *found);
-  return value ? *value : std::nullopt;
-}
-
-std::string ProcessSnapshot::shown(const PythonFrame& frame,
-                                   std::string_view expression) const {
-  const auto found = object(frame, expression);
-  return found ? repr(*objects_, *found, {.depth = 1, .items = 5, .text = 80})
-               : "?";
-}
-
-std::optional<FrameLoops> ProcessSnapshot::loops(
-    const PythonFrame& frame) const {
-  if (!objects_) {
-    return {};
-  }
-  objects_->allow_reads();
-  auto read = read_frame_loops(*objects_, frame.code, frame.offset);
-  return read ? std::optional(*std::move(read)) : std::nullopt;
 }
 
 // ---- the kernel

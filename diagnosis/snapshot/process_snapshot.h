@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -128,6 +129,12 @@ class ProcessSnapshot {
                                           std::string_view expression) const;
   virtual std::optional<std::int64_t> number(const PythonFrame& frame,
                                              std::string_view expression) const;
+  // The numbers that are there now: of expression(0), expression(1) ... up to
+  // the first that is none.
+  virtual std::vector<std::int64_t> numbers_now(
+      const PythonFrame& frame,
+      const std::function<std::string(int)>& expression,
+      int most) const;
   // As repr() would print it, safe to print; "?" if it cannot be read.
   virtual std::string shown(const PythonFrame& frame,
                             std::string_view expression) const;

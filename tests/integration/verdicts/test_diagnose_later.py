@@ -42,12 +42,13 @@ def test_what_hangs():
 
 
 def test_a_pool_whose_initializer_fails():
-    """Its workers end one after the other: that takes some seconds to be seen."""
+    """Its workers end one after the other: each look finds the same."""
     (pid,) = begin(["initializer_fails"], FILE)
     until("it is seen", lambda: diagnosed(pid)["cause"] == "pool-result")
     said = named_first("later: initializer_fails", pid, "pool-result", "likely",
                        "whose workers end, and are started anew, again and again")
     assert any("maxtasksperchild is not set" in one for one in said["evidence"]), said
+    assert [diagnosed(pid)["cause"] for _ in range(LOOKS)] == ["pool-result"] * LOOKS
 
 
 def test_who_is_well():
