@@ -19,6 +19,7 @@
 #include "protocol/requests/until.h"
 #include "server/coroutines/co_try.h"
 #include "server/session/session_loop.h"
+#include "tracee/proc/proc_tasks.h"
 #include "tracee/proc/task_ids.h"
 
 namespace hangdbg {
@@ -28,6 +29,8 @@ namespace {
 constexpr auto kNap = std::chrono::microseconds(500);
 // A loop that sleeps reaches its next line soon; C that runs may not.
 constexpr auto kHoldPatience = std::chrono::milliseconds(500);
+// On a busy machine, so much of the thread's own time.
+constexpr std::uint64_t kItsPatience = 50'000'000;  // ns
 constexpr auto kHoldBetweenTries = std::chrono::milliseconds(5);
 constexpr auto kToNextLine = std::chrono::milliseconds(120);
 
@@ -47,6 +50,10 @@ asio::awaitable<Status> halt_thread(AgentSession& session,
 AgentSession::Awaitable<bool> comes_to_stand(AgentSession& session,
                                              std::int64_t tid,
                                              Deadline deadline);
+// It waits for a CPU, and has had little of one since then.
+bool lacks_cpu(const AgentSession& session,
+               std::int64_t tid,
+               const Result<SchedStats>& then);
 asio::awaitable<void> nap(Deadline::Clock::duration time);
 Result<std::int64_t> number_of(const AttachTarget& target, std::int64_t tid);
 template <class T>
@@ -65,6 +72,8 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
                                     Deadline deadline,
                                     Elsewhere elsewhere) {
   const Deadline patience = deadline.capped(kHoldPatience);
+  const auto before =
+      read_task_runs(session.target().pid, static_cast<int>(tid));
   for (bool halts = true;;) {
     const Status held = co_await try_to_hold(session, tid, deadline, elsewhere);
     if (was_interrupted(held)) {
@@ -77,7 +86,8 @@ asio::awaitable<Status> hold_thread(AgentSession& session,
       co_return Status();
     }
     if (held || held.error().id != ErrorId::NoSafeThread ||
-        patience.expired()) {
+        deadline.expired() ||
+        (patience.expired() && !lacks_cpu(session, tid, before))) {
       co_return held;
     }
     // What refused it has also taken back the halt before.
@@ -337,6 +347,17 @@ AgentSession::Awaitable<bool> comes_to_stand(AgentSession& session,
   question.thread_id = number;
   CO_TRY(const auto held, co_await session.call<dap::Held>(question, deadline));
   co_return held.stands;
+}
+
+bool lacks_cpu(const AgentSession& session,
+               std::int64_t tid,
+               const Result<SchedStats>& then) {
+  const int pid = session.target().pid;
+  const auto stat = read_task_stat(pid, static_cast<int>(tid));
+  const auto now = read_task_runs(pid, static_cast<int>(tid));
+  return then && now && stat && stat->state == 'R' &&
+         now->nanoseconds - then->nanoseconds < kItsPatience &&
+         now->nanoseconds > 0;
 }
 
 asio::awaitable<void> nap(Deadline::Clock::duration time) {
