@@ -11,6 +11,7 @@ asked as well, and has to say the same.
 import json
 import os
 import re
+import time
 
 from harness import PATIENCE, ROOT, hangdbg, until
 
@@ -23,6 +24,7 @@ CLOSER = {"busy-loop", "cuda-synchronize", "cuda-launch", "cuda-load", "nccl-ini
           "collective", "mpi-message", "autograd"}
 
 KEPT = ROOT / "build" / "results" / "diagnosed.jsonl"
+KEPT_LOOKS = KEPT.with_name("looks.jsonl")  # of scripts/ten-looks
 
 
 def diagnosed(pid, *args, after=AFTER):
@@ -59,6 +61,7 @@ def named_first(made, pid, cause, confidence, sentence, ask=diagnosed, seconds=P
     runs = any(link["doing"].startswith("running") for link in said.get("chain", ()))
     if ask is diagnosed and not runs and said["cause"] not in CLOSER:
         until("ps says so too", lambda: in_ps(pid) in (None, (True, said["cause"])))
+    ten_looks("hangs", lambda: {made: ask(pid)})
     return said
 
 
@@ -83,6 +86,7 @@ def not_hung(made, pid, ask=diagnosed, looks=LOOKS):
     keep(made, "well", said)
     assert not said["stalled"], (made, said)
     assert ask is not diagnosed or not (in_ps(pid) or [False])[0], (made, in_ps(pid), said)
+    ten_looks("well", lambda: {made: ask(pid)})
     return said
 
 
@@ -99,12 +103,28 @@ def well_by(made, pid, cause):
 
 
 def keep(made, cause, said):
-    KEPT.parent.mkdir(parents=True, exist_ok=True)
-    line = {"made": made, "expected": _any_of(cause)[0], "said": said["cause"],
-            "hung": said["stalled"], "confidence": said["confidence"],
-            "test": os.environ.get("PYTEST_CURRENT_TEST", "")}
-    with open(KEPT, "a") as kept:  # one write: other tests write beside us
+    write(KEPT, {"made": made, "expected": _any_of(cause)[0], "said": said["cause"],
+                 "hung": said["stalled"], "confidence": said["confidence"],
+                 "test": os.environ.get("PYTEST_CURRENT_TEST", "")})
+
+
+def write(path, line):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a") as kept:  # one write: other tests write beside us
         kept.write(json.dumps(line) + "\n")
+
+
+def ten_looks(expected, look):
+    """For scripts/ten-looks: ten over a minute. `look()` gives the answer by what was made."""
+    if "HANGDBG_TEN_LOOKS" not in os.environ:
+        return
+    looks = []
+    for _ in range(10):
+        looks.append(look())
+        time.sleep(6)
+    for made in looks[0]:
+        said = [[one[made].get(key) for key in ("stalled", "state", "cause", "summary")] for one in looks]
+        write(KEPT_LOOKS, {"made": made, "expected": expected, "looks": said})
 
 
 def _any_of(cause):

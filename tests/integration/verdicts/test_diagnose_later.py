@@ -6,7 +6,7 @@ import re
 import pytest
 
 import interpreters
-from diagnosed import LOOKS, diagnosed, keep, named_first, not_hung
+from diagnosed import LOOKS, diagnosed, keep, named_first, not_hung, ten_looks
 from harness import Target, hangdbg, in_targets, until
 from test_diagnose_many import begin, looked_at
 
@@ -35,6 +35,7 @@ def test_what_hangs():
                 keep("later: " + name, HANG[name][1], said)
         return len(first) == len(HANG)
     until("each is said to hang", all_told)
+    ten_looks("hangs", lambda: looked_at(programs))
     wrong = {name: said for name, said in first.items()
              if said["cause"] != HANG[name][1] or not said["evidence"]
              or not re.search(HANG[name][0], said["chain"][0]["summary"] + said["summary"])}
@@ -56,6 +57,7 @@ def test_who_is_well():
     looks = [looked_at(programs) for _ in range(LOOKS)]
     for name in WELL:
         keep("later: " + name, "well", looks[-1][name])
+    ten_looks("well", lambda: looked_at(programs))
     wrong = [(name, said) for look in looks for name, said in look.items()
              if said["stalled"] or said["state"] == "stuck" or said["also"]]
     assert not wrong, wrong

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from diagnosed import LOOKS, hangdbg, keep
+from diagnosed import LOOKS, hangdbg, keep, ten_looks
 from harness import Target, in_targets, until
 
 HANG = {
@@ -62,6 +62,7 @@ def test_what_hangs(file, hang):
                 keep("many: " + name, hang[name], said)
         return len(first) == len(hang)
     until("each is said to hang", all_told)
+    ten_looks("hangs", lambda: looked_at(programs))
     wrong = {name: said for name, said in first.items()
              if said["cause"] != hang[name] or not said["evidence"]}
     assert not wrong, wrong
@@ -75,6 +76,7 @@ def test_who_polls_and_who_is_well():
     looks = [looked_at(programs) for _ in range(LOOKS)]
     for name in POLL + WELL:
         keep("many: " + name, "well", looks[-1][name])
+    ten_looks("well", lambda: looked_at(programs))
     wrong = [(name, said) for look in looks for name, said in look.items()
              if said["stalled"] or said["state"] == "stuck"
              or (name in POLL and said["state"] != "polling")]

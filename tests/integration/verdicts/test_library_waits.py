@@ -11,7 +11,7 @@ import pytest
 
 import interpreters
 import library_rows
-from diagnosed import diagnosed, keep
+from diagnosed import diagnosed, keep, ten_looks
 from harness import ROOT, Target, in_targets, until
 from library_rows import PYTHON, rows
 
@@ -141,6 +141,8 @@ def test_a_program_that_waits(case, tmp_path):
         until("that is said", told)
     except AssertionError:
         raise AssertionError(said) from None
+    ten_looks("well" if progress == "idle" else "waits",
+              lambda: {case: diagnosed(target.pid)["chain"][0]})
     if progress == "idle":
         keep("a %s that rests" % case, "well", said[0])
         assert not said[0]["stalled"], said
