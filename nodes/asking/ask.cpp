@@ -197,7 +197,7 @@ void Asking::hand_over() {
 void Asking::send_to(Connection& connection) {
   if (packed.empty()) {
     const auto bytes = read_own_program();
-    packed = bytes ? pack_gzip(*bytes, 6) : "";
+    packed = bytes ? pack_gzip(*bytes) : "";
   }
   connection.send(packed, Deadline::in(kToSend + time_to_answer()));
 }

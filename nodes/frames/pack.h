@@ -11,8 +11,8 @@ namespace hangdbg {
 
 // zlib's format.
 std::string pack(std::string_view bytes);
-// As gzip writes it; `level` 1 to 9.
-std::string pack_gzip(std::string_view bytes, int level);
+// gzip's format, by all CPUs. Empty: there is no memory.
+std::string pack_gzip(std::string_view bytes);
 
 // Exactly `size` bytes come out. Errors: BadMessage.
 Result<std::string> unpack(std::string_view packed, std::size_t size);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "nodes/asking/one_answer.h"
 #include "nodes/frames/messages.h"
@@ -160,6 +161,41 @@ TEST(OneAnswer, AFewBytesDoNotFillTheMemory) {
       hello() + frame_line("s1", 1, FrameType::End,
                            encode(NodeEnd{.bytes = 1LL << 40}).dump());
   EXPECT_EQ(answer_of(huge, 100).failed->id, ErrorId::BadMessage);
+}
+
+// What zlib makes of one gzip member that has come to its end, its checksum
+// right; none otherwise.
+std::optional<std::string> from_gzip(std::string packed, std::size_t size) {
+  std::string bytes(size + 1, '\0');
+  z_stream stream{};
+  ::inflateInit2(&stream, 15 + 16);
+  stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_out = static_cast<uInt>(bytes.size());
+  const bool whole =
+      ::inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_in == 0;
+  bytes.resize(stream.total_out);
+  ::inflateEnd(&stream);
+  return whole ? std::optional(bytes) : std::nullopt;
+}
+
+TEST(PackGzip, IsOneMemberWhicheverItsPieces) {
+  constexpr std::size_t kMiB = 1 << 20;
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, kMiB - 1, kMiB, kMiB + 1, 5 * kMiB}) {
+    std::string bytes(size, '\0');
+    std::uint32_t state = 1;
+    for (char& one : bytes) {  // half of it does not compress
+      state = state * 1'664'525 + 1'013'904'223;
+      one = static_cast<char>(state & 1 << 30 ? state >> 16 : 0);
+    }
+    const std::string packed = pack_gzip(bytes);
+    EXPECT_EQ(from_gzip(packed, size), bytes) << size;
+    EXPECT_EQ(pack_gzip(bytes), packed) << "it is the same each time";
+    EXPECT_FALSE(from_gzip(packed.substr(0, packed.size() - 1), size)) << size;
+    EXPECT_FALSE(from_gzip(packed.substr(0, packed.size() / 2), size)) << size;
+  }
 }
 
 }  // namespace
