@@ -43,7 +43,8 @@ constexpr std::string_view kSayNeed = R"sh(
 
 // can_run FOLDER: a program can be written and run there; $f is its name, in
 // which the node's is, since nodes may share the folder. (An empty file is run
-// as a script; where nothing may be run, that fails.)
+// as a script; where nothing may be run, that fails.) Its room is taken: by
+// fallocate where that is there and the file system can, else by zeros.
 // folder_in FOLDER: the same, in a new folder $d.
 constexpr std::string_view kFunctions = R"sh(
   can_run() {
@@ -51,7 +52,8 @@ constexpr std::string_view kFunctions = R"sh(
     f="$1/$h.$(uname -n).$$";
     [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] && (: >"$f") 2>/dev/null &&
     chmod 700 "$f" 2>/dev/null && "$f" 2>/dev/null &&
-    head -c "$n" /dev/zero 2>/dev/null >"$f" &&
+    { fallocate -l "$n" "$f" 2>/dev/null ||
+      head -c "$n" /dev/zero 2>/dev/null >"$f"; } &&
     [ "$(wc -c <"$f")" -ge "$n" ] && return 0;
     rm -f "$f" 2>/dev/null;
     f=;
@@ -75,9 +77,10 @@ constexpr std::string_view kFunctions = R"sh(
   trap "exit 1" HUP INT TERM PIPE;
 )sh";
 
-// Kept for the next time, or in a folder that goes with it. One that is there
-// by now is never replaced: another node may be running it, from the same
-// folder.
+// Written into the room that can_run() has taken, and which nobody else gets
+// until then. Kept for the next time, or in a folder that goes with it. One
+// that is there by now is never replaced: another node may be running it, from
+// the same folder.
 constexpr std::string_view kReceive = R"sh(
   k=;
   if can_run "$c"; then
@@ -87,7 +90,7 @@ constexpr std::string_view kReceive = R"sh(
     folder_in "${XDG_RUNTIME_DIR:-/run}" || f=;
   fi;
   if [ -n "$f" ]; then
-    gzip -dc >"$f" || exit 1;
+    gzip -dc 1<>"$f" || exit 1;
     if ! "$f" node --same "$h" </dev/null; then
       echo "hangdbg: the program did not arrive whole" >&2;
       exit 1;
