@@ -44,7 +44,8 @@ constexpr std::string_view kSayNeed = R"sh(
 // can_run FOLDER: a program can be written and run there; $f is its name, in
 // which the node's is, since nodes may share the folder. (An empty file is run
 // as a script; where nothing may be run, that fails.) Its room is taken: by
-// fallocate where that is there and the file system can, else by zeros.
+// fallocate where that is there and the file system can, else by zeros. Over
+// them can be written: what holds objects, mounted, may take new files alone.
 // folder_in FOLDER: the same, in a new folder $d.
 constexpr std::string_view kFunctions = R"sh(
   can_run() {
@@ -54,7 +55,8 @@ constexpr std::string_view kFunctions = R"sh(
     chmod 700 "$f" 2>/dev/null && "$f" 2>/dev/null &&
     { fallocate -l "$n" "$f" 2>/dev/null ||
       head -c "$n" /dev/zero 2>/dev/null >"$f"; } &&
-    [ "$(wc -c <"$f")" -ge "$n" ] && return 0;
+    [ "$(wc -c <"$f")" -ge "$n" ] &&
+    head -c 1 /dev/zero 2>/dev/null 1<>"$f" && return 0;
     rm -f "$f" 2>/dev/null;
     f=;
     return 1;
