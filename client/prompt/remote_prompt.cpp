@@ -12,8 +12,8 @@
 #include "protocol/base64.h"
 #include "protocol/events/terminal_ended.h"
 #include "protocol/events/terminal_output.h"
-#include "protocol/requests/terminal_input.h"
-#include "protocol/requests/terminal_resize.h"
+#include "protocol/requests/terminal/terminal_input.h"
+#include "protocol/requests/terminal/terminal_resize.h"
 
 namespace hangdbg {
 namespace asio = boost::asio;

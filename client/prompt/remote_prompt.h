@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "client/terminal/terminal_mode.h"
 #include "protocol/message.h"
-#include "protocol/requests/terminal.h"
+#include "protocol/requests/terminal/terminal.h"
 #include "server/coroutines/queue.h"
 #include "server/coroutines/task_group.h"
 #include "server/dap/transport.h"

@@ -5,7 +5,7 @@
 #include <termios.h>
 
 #include "base/fd.h"
-#include "protocol/requests/terminal.h"
+#include "protocol/requests/terminal/terminal.h"
 
 namespace hangdbg {
 

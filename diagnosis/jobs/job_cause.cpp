@@ -391,11 +391,11 @@ bool JobFinder::some_long_enough(const RankSet& ranks) const {
   });
 }
 
-// MPI polls: it does not tell how long it has waited.
+// MPI polls: it does not tell how long it has waited, also where it is asleep
+// between two looks.
 bool JobFinder::looks_again(int rank) const {
-  const RankDiagnosis& one = *find_rank(rank);
-  return one.call && !one.found->chain.front().waiting_s &&
-         is_of_mpi(*one.call);
+  const auto& call = find_rank(rank)->call;
+  return call && is_of_mpi(*call);
 }
 
 bool JobFinder::for_messages(const RankSet& ranks) const {

@@ -16,7 +16,7 @@
 #include "base/deadline.h"
 #include "base/result.h"
 #include "protocol/events/terminal_output.h"
-#include "protocol/requests/terminal.h"
+#include "protocol/requests/terminal/terminal.h"
 #include "server/coroutines/task_group.h"
 
 namespace hangdbg {

@@ -29,6 +29,7 @@ const std::vector<std::string> kRooms = {
     "protocol",
     "protocol/events",
     "protocol/requests",
+    "protocol/requests/terminal",
     "protocol/reports",
     "agent",
     "tracee/memory",

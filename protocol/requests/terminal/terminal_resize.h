@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "protocol/requests/terminal.h"
+#include "protocol/requests/terminal/terminal.h"
 #include "protocol/types.h"
 
 namespace hangdbg::dap {
