@@ -27,6 +27,7 @@ hangdbg_agent_\name\()_end:
 	file raising, raising.py
 	file reloading, reloading.py
 	file spawning, spawning.py
+	file starters, starters.py
 	file step_targets, step_targets.py
 	file stepping, stepping.py
 	file stops, stops.py

@@ -21,6 +21,7 @@
   X(raising)                     \
   X(reloading)                   \
   X(spawning)                    \
+  X(starters)                    \
   X(step_targets)                \
   X(stepping)                    \
   X(stops)                       \

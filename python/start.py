@@ -36,7 +36,7 @@ def start():
         watch_threads()
     if options["hold_forks"]:
         os.register_at_fork(
-            after_in_child=lambda: hangdbg._hold_fork(options["hold_forks"]))
+            after_in_child=lambda: hold_fork(sys._getframe(1)))
     if options["ready"] >= 0:
         if not options["tell"]:
             os.write(options["ready"], b"%d\n" % os.getpid())
@@ -77,6 +77,12 @@ def wait_for_editor(programs):
         del sys.modules["hangdbg"]
     else:
         sys.modules["hangdbg"] = programs
+
+
+def hold_fork(caller):
+    """Where agent/starters.py does so itself, it can let a signal's handler raise."""
+    if "__hangdbg__" not in caller.f_globals:
+        options["hangdbg"]._hold_fork(options["hold_forks"])
 
 
 def tell_who_we_are():
@@ -138,7 +144,9 @@ def run_module():
         say_how_we_were_called(["-m"] + sys.argv[1:])
     module = sys.argv[1]
     sys.argv[:2] = ["-m"]
-    set_first_path(os.getcwd())
+    folder = current_folder()
+    if set_first_path(folder) and folder is None:
+        del sys.path[0]
     import runpy
     runpy._run_module_as_main(module)
 
@@ -169,7 +177,15 @@ def is_package(path):
 
 
 def absolute(path):
-    return path if sys.version_info < (3, 9) else os.path.join(os.getcwd(), path)
+    return path if sys.version_info < (3, 9) else os.path.join(current_folder() or "", path)
+
+
+def current_folder():
+    """None if it has been removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
 
 
 def loaded(script, path):

@@ -150,11 +150,18 @@ def _hold(patience, watched):
     _waiting[lock] = os.getpid()
     try:
         for _ in range(10 * patience):
-            if _debugger() is not None or not all(map(os.path.exists, watched)) or (
+            if _debugger() is not None or not all(map(_exists, watched)) or (
                     lock.acquire(True, 0.1)):
                 break
     finally:
         del _waiting[lock]
+
+
+def _exists(path):
+    try:
+        return bool(os.stat(path))
+    except (OSError, ValueError):
+        return False
 
 
 def _new_lock():

@@ -75,6 +75,7 @@ asio::awaitable<void> SubProcesses::hold_back() {
   }
   holds_ = true;
   dap::HoldChildren::Arguments wanted;
+  wanted.starters = agent_module_source("starters");
   wanted.text = Program::text_for_children(kToBeHeld);
   wanted.package = package_source();
   wanted.patience = kToBeHeld.count();

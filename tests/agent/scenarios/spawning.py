@@ -49,8 +49,8 @@ def holding(**arguments):
         comm.write("hangdbg-ctl")
     agent = Agent()
     agent.load("spawning")
-    agent.request("hangdbg/holdChildren", text=text, package=package, patience=60,
-                  debugger=os.getpid(), **arguments)
+    agent.request("hangdbg/holdChildren", starters=read("starters.py"), text=text,
+                  package=package, patience=60, debugger=os.getpid(), **arguments)
     return agent
 
 
@@ -86,10 +86,11 @@ def check_children_are_as_without_us():
     in_folder()
     calls = CALLS + NOT_HELD
     expected = [outcome(words) for words in calls]
+    open_before = os.listdir("/proc/self/fd")
     holding()
     names = posix.fork.start.__globals__
     in_pipe, texts = names["in_pipe"], []
-    names["in_pipe"] = lambda text: texts.append(text) or in_pipe(text)
+    names["in_pipe"] = lambda text, count: texts.append(text) or in_pipe(text, count)
     for words, wanted in zip(calls, expected):
         del texts[:]
         found = outcome(words)
@@ -97,7 +98,7 @@ def check_children_are_as_without_us():
             pair for pair in zip(str(found).split("\\n"), str(wanted).split("\\n"))
             if pair[0] != pair[1]])
         assert len(texts) == (words not in NOT_HELD), words
-    assert len(names["numbers"]) == 20  # all have been given back
+    assert os.listdir("/proc/self/fd") == open_before
     shutil.rmtree(os.getcwd())
 
 
@@ -110,7 +111,7 @@ def check_who_starts_them():
     agent = holding()
     names = posix.fork.start.__globals__
     in_pipe, texts = names["in_pipe"], []
-    names["in_pipe"] = lambda text: texts.append(text) or in_pipe(text)
+    names["in_pipe"] = lambda text, count: texts.append(text) or in_pipe(text, count)
 
     def held(how, code=7):
         del texts[:]
@@ -124,7 +125,7 @@ def check_who_starts_them():
             pid = os.fork()
             if pid == 0:
                 try:
-                    names["texts"] = kept  # of one that has a session of its own
+                    names["text"] = kept  # of one that has a session of its own
                     names["home"] = os.getpid()
                     how()
                 finally:
@@ -136,7 +137,7 @@ def check_who_starts_them():
         pid = os.posix_spawn(sys.executable, [sys.executable, *words], os.environ, **how)
         return os.waitpid(pid, 0)[1]
 
-    kept = names["texts"]
+    kept = names["text"]
     words = [sys.executable, "ends.py"]
     for call in (lambda: os.execv(sys.executable, words),
                  lambda: os.execl(sys.executable, *words),
@@ -162,7 +163,8 @@ def check_who_starts_them():
     assert held(lambda: exit_code(["sh", "-c", "exit 7"])) == 0
     assert held(lambda: exit_code(["python", "-c", "exit 7"], executable="/bin/sh")) == 0
     with open("out") as file:
-        taken = [os.dup2(file.fileno(), number) for number in names["numbers"]]
+        most = min(1024, os.sysconf("SC_OPEN_MAX"))
+        taken = [os.dup2(file.fileno(), number) for number in range(most - 40, most)]
         assert held(lambda: exit_code(words)) == 1  # all of our numbers are the program's
         for number in taken:
             os.close(number)
@@ -174,6 +176,7 @@ def check_who_starts_them():
 
 def check_they_are_like_what_they_stand_for():
     import copy
+    import inspect
     import pickle
     before = starters()
     agent = holding()
@@ -183,6 +186,11 @@ def check_they_are_like_what_they_stand_for():
     assert (os.execve in os.supports_fd) == (before[4] in os.supports_fd)
     assert os.fork is posix.fork and pickle.loads(pickle.dumps(os.fork)) is os.fork
     assert copy.deepcopy(os.fork) is os.fork
+    like = [(type(it).__name__, it.__class__, inspect.isbuiltin(it), callable(it), dir(it),
+             getattr(it, "__text_signature__", 0), hasattr(it, "__dict__"), refuses(it))
+            for it in before + during if it is not None]
+    assert like[:len(like) // 2] == [("builtin_function_or_method",) + one[1:]
+                                     for one in like[len(like) // 2:]], like
     for a, b in zip(before, during):
         assert (repr(a), getattr(a, "__doc__", 0), getattr(a, "__module__", 0)) == (
             repr(b), getattr(b, "__doc__", 0), getattr(b, "__module__", 0))
@@ -213,15 +221,24 @@ def check_they_are_like_what_they_stand_for():
     assert os.waitpid(pid, 0)[1] >> 8 == 1
 
 
+def refuses(function):
+    try:
+        function.of_the_program = 1
+    except AttributeError as error:
+        return str(error)
+
+
 def check_another_session():
     """One goes, the other stays; none is held any more where that is said; a process that
     was forked past us has them until it is debugged, or starts something."""
     before = starters()
     agent = holding()
-    agent.request("hangdbg/holdChildren", session=2, text="", package="", patience=9, debugger=0)
+    agent.request("hangdbg/holdChildren", session=2, starters="", text="", package="",
+                  patience=9, debugger=0)
     agent.names["forget"](1)
     assert not all(a is b for a, b in zip(starters(), before))
-    agent.request("hangdbg/holdChildren", session=2, text="", package="", patience=0, debugger=0)
+    agent.request("hangdbg/holdChildren", session=2, starters="", text="", package="",
+                  patience=0, debugger=0)
     assert all(a is b for a, b in zip(starters(), before))
     agent = holding()
     old = os.fork
@@ -249,3 +266,102 @@ def check_nothing_is_imported_for_long():
     import gc
     gc.collect()
     assert "_posixsubprocess" not in sys.modules and "subprocess" not in sys.modules
+
+
+def check_what_is_imported_meanwhile():
+    import subprocess
+    agent = holding()
+    del sys.modules["subprocess"], subprocess
+    import subprocess
+    sys.modules["later"] = later = type(sys)("later")
+    later.fork = os.fork
+    pid = os.fork()
+    if pid == 0:
+        os._exit(all(type(it) in (type(len), type(None)) for it in starters()))
+    assert os.waitpid(pid, 0)[1] >> 8 == 1
+    agent.names["forget"](1)
+    assert later.fork is os.fork
+    assert all(type(it) in (type(len), type(None)) for it in starters())
+    assert sys.modules["_posixsubprocess"].fork_exec is getattr(
+        subprocess, "_fork_exec", sys.modules["_posixsubprocess"].fork_exec)
+
+
+def check_a_fork_meanwhile():
+    """A process that is forked while our text is in the making has its pipe, too, open to write
+    to: nobody waits for its end."""
+    import signal
+    agent = holding()
+    names = posix.fork.start.__globals__
+    forked = []
+
+    class Posix:
+        def __getattr__(self, name):
+            return getattr(posix, name)
+
+        def write(self, number, text):
+            if len(forked) < most:
+                pid = os.fork.real()
+                if pid == 0:
+                    signal.pause()
+                forked.append(pid)
+            return posix.write(number, text)
+
+    names["posix"] = Posix()
+    before = os.listdir("/proc/self/fd")
+    most = 2
+    numbers = names["in_pipe"](b"text", 2)
+    signal.alarm(60)
+    for number in numbers:
+        with open("/dev/fd/%d" % number, "rb") as file:
+            assert file.read() == (b"text" if number == numbers[0] else b"")
+    names["let_go"](numbers)
+    most = 9
+    assert names["in_pipe"](b"text", 1) == () and len(forked) == 5
+    assert os.listdir("/proc/self/fd") == before
+    for pid in forked:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    agent.names["forget"](1)
+
+
+def check_fork_does_not_warn_of_our_threads():
+    import threading
+    import warnings
+    agent = holding()
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("error")
+        pid = os.fork()
+        if pid == 0:
+            os._exit(5)
+    assert os.waitpid(pid, 0)[1] >> 8 == 5 and not seen
+    stop.set()
+    thread.join()
+    agent.names["forget"](1)
+
+
+def check_what_a_signal_handler_raises():
+    """In a process that waits after its fork: the program's."""
+    import signal
+    agent = holding()
+
+    class Stop(Exception):
+        pass
+
+    def handler(*_):
+        raise Stop
+
+    signal.signal(signal.SIGUSR1, handler)
+    names = posix.fork.start.__globals__
+    for fails, wanted in ("os.kill(os.getpid(), 10)", 4), ("1 / 0", 5):
+        names["package"] = "__hangdbg__ = True\nimport os\ndef _hold_fork(_):\n    " + fails
+        try:
+            pid = os.fork()
+            if pid == 0:
+                os._exit(5)
+        except Stop:
+            os._exit(4)
+        assert os.waitpid(pid, 0)[1] >> 8 == wanted
+    agent.names["forget"](1)
