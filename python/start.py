@@ -103,7 +103,8 @@ def run_script():
         import runpy
         runpy._run_module_as_main("__main__", False)
         return
-    set_first_path(os.path.dirname(os.path.realpath(script)))
+    if os.path.isabs(script) or current_folder():
+        set_first_path(os.path.dirname(os.path.realpath(script)))
     main = sys.modules["__main__"].__dict__
     main["__file__"] = path = absolute(script)
     code, main["__loader__"] = loaded(script, path)

@@ -102,6 +102,22 @@ def check_children_are_as_without_us():
     shutil.rmtree(os.getcwd())
 
 
+def check_children_in_a_folder_that_is_gone():
+    in_folder()
+    here = os.getcwd()
+    calls = [[here + "/show.py", "x"], ["show.py"], ["-I", here + "/show.py"], [here + "/folder"],
+             ["-c", SHOW], ["-m", "timeit", "-h"], ["-m", "this"], ["-Im", "this"],
+             ["-c", "import runpy, sys; print(sys.path)"]]
+    os.makedirs("gone")
+    os.chdir("gone")
+    os.rmdir(here + "/gone")
+    expected = [outcome(words) for words in calls]
+    agent = holding()
+    for words, wanted in zip(calls, expected):
+        assert outcome(words) == wanted, (words, outcome(words), wanted)
+    agent.names["forget"](1)
+
+
 def check_who_starts_them():
     """Whatever another way it is started in."""
     import shutil
@@ -234,8 +250,11 @@ def check_another_session():
     before = starters()
     agent = holding()
     agent.request("hangdbg/holdChildren", session=2, starters="", text="", package="",
-                  patience=9, debugger=0)
+                  patience=9, debugger=1)
+    debuggers = posix.fork.start.__globals__["debuggers"]
+    assert list(debuggers.values()) == ["/proc/%d" % os.getpid(), "/proc/1"]
     agent.names["forget"](1)
+    assert list(debuggers.values()) == ["/proc/1"]  # what execs waits as long as that is there
     assert not all(a is b for a, b in zip(starters(), before))
     agent.request("hangdbg/holdChildren", session=2, starters="", text="", package="",
                   patience=0, debugger=0)
