@@ -139,7 +139,7 @@ def _hold_fork(patience):
 
 
 def _hold(patience, watched):
-    """Until a debugger is in and lets it go on, so many seconds at most, and as long as all
+    """Until a debugger is in and resumes it, so many seconds at most, and as long as all
     these files are there. Once a process."""
     global _held
     if _held == os.getpid():
