@@ -164,11 +164,20 @@ Result<FrameChain> read_frames_from(const MemoryReader& memory,
   FrameChain chain;
   Blocks frames(near, TRY(frame_size(at)), announced);
   Address next = innermost;
+  // The chain of a thread that runs meanwhile may lead back into itself, for
+  // ever: one frame is remembered, each time for twice as long.
+  Address remembered;
+  std::size_t until = 64;
   // As deep again for those that are left out.
   for (std::size_t step = 0; next; ++step) {
-    if (chain.frames.size() >= most || step >= 2 * most + 8) {
+    if (chain.frames.size() >= most || step >= 2 * most + 8 ||
+        next == remembered) {
       chain.complete = false;
       break;
+    }
+    if (step == until) {
+      remembered = next;
+      until *= 2;
     }
     const Block& block = *TRY(frames.at(next));
     const RawFrame frame = frame_in(block, at, next);
