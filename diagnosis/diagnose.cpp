@@ -338,7 +338,9 @@ std::vector<WaitEdge> Finder::stuck_descendants(const Diagnosis& found) {
     const bool known = std::ranges::any_of(
         found.chain,
         [pid](const WaitEdge& link) { return link.id.pid == pid; });
-    WaitChain chain = known || system.deadline().expired()
+    const ProcessSnapshot* const child = system.snapshot(pid);
+    const bool ended = child != nullptr && child->status.state == 'Z';
+    WaitChain chain = known || ended || system.deadline().expired()
                           ? WaitChain()
                           : chain_from({pid, pid});
     if (!chain.links.empty() && chain.cause.progress == Progress::Stuck &&

@@ -105,25 +105,60 @@ bool hears_nobody(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
          of.python_threads().size() == 1;
 }
 
+// pyzmq keeps the type of a socket ("REQ") where Python code can read it, also
+// where its C function has been called: `self.socket.recv()`.
+std::string type_of_zmq_socket(const ProcessSnapshot& of,
+                               const PythonFrame& frame) {
+  if (frame.file.ends_with("/zmq/sugar/socket.py")) {
+    return of.text(frame, "self._type_name").value_or("");
+  }
+  const auto read = of.loops(frame);
+  const std::string_view callee = read ? read->call.callee : "";
+  const auto dot = callee.rfind('.');
+  return dot == callee.npos ? ""
+                            : of.text(frame, fmt::format("{}._type_name",
+                                                         callee.substr(0, dot)))
+                                  .value_or("");
+}
+
 struct Said {
   WaitKind kind;
   std::string sentence;
   std::string source;
 };
 
+// A socket that asks waits for a reply, which is due.
+Said by_its_socket(Said said,
+                   const ProcessSnapshot& of,
+                   const PythonFrame& frame) {
+  if (said.kind == WaitKind::Messages &&
+      type_of_zmq_socket(of, frame) == "REQ") {
+    said.kind = WaitKind::Reply;
+    said.sentence = "waits for the reply to what its ZeroMQ socket (REQ) asks";
+  }
+  return said;
+}
+
 // Found by a function of Python, else by one of C.
 std::optional<Said> said_of_library(const ProcessSnapshot& of,
                                     const ThreadSnapshot& thread) {
   if (const auto known = known_wait(of, thread)) {
-    return Said{known->row->kind, sentence_of(of, *known),
-                fmt::format("{} {} waits for {} in {}", known->row->library,
-                            known->row->versions, kind_name(known->row->kind),
-                            place_of(*known->frame))};
+    const Said said{
+        known->row->kind, sentence_of(of, *known),
+        fmt::format("{} {} waits for {} in {}", known->row->library,
+                    known->row->versions, kind_name(known->row->kind),
+                    place_of(*known->frame))};
+    return known->row->library == "pyzmq"
+               ? by_its_socket(said, of, *known->frame)
+               : said;
   }
   if (const NativeWait* const row = native_wait(of, thread)) {
-    return Said{row->kind, std::string(row->sentence),
-                fmt::format("{} waits for {} in {}()", row->library,
-                            kind_name(row->kind), row->function)};
+    const Said said{row->kind, std::string(row->sentence),
+                    fmt::format("{} waits for {} in {}()", row->library,
+                                kind_name(row->kind), row->function)};
+    return row->library == "ZeroMQ" && !thread.frames().empty()
+               ? by_its_socket(said, of, thread.frames().front())
+               : said;
   }
   return std::nullopt;
 }

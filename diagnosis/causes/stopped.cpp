@@ -26,7 +26,29 @@ bool wanted_terminal(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
                   file->name.starts_with("/dev/tty"));
 }
 
+// Its parent may take notice in a moment, as a Pool does whose workers end
+// after some tasks.
+bool stays_ended(const ProcessSnapshot& of) {
+  constexpr int kEndedLooks = 6;
+  constexpr auto kBetweenEndedLooks = std::chrono::milliseconds(50);
+  for (int i = 0; i < kEndedLooks; ++i) {
+    std::this_thread::sleep_for(kBetweenEndedLooks);
+    const auto now = of.wait_now(of.pid);
+    if (!now || now->state != 'Z') {
+      return false;
+    }
+  }
+  return true;
+}
+
 Cause ended(const ProcessSnapshot& of) {
+  if (!stays_ended(of)) {
+    return {.id = CauseId::Ended,
+            .progress = Progress::Running,
+            .confidence = Confidence::Certain,
+            .summary = "has just ended",
+            .evidence = {"its parent takes notice"}};
+  }
   return {.id = CauseId::Ended,
           .progress = Progress::Stuck,
           .confidence = Confidence::Certain,
@@ -119,7 +141,6 @@ Found stopped(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
               next(fmt::format("ps -fp {}", debugger), "whose debugger it is")};
     }
     case 'Z':
-    case 'X':
       return thread.id.tid == of.pid ? Found(ended(of)) : std::nullopt;
     default:
       return std::nullopt;

@@ -22,7 +22,7 @@ HANG = {
     "peer_shows_no_key": (r"show that it has the key: waits for what process", "writer-gone"),
 }
 WELL = ["locks_apart", "timer_of_a_second", "waits_with_key", "has_many_tasks",
-        "drains_into_a_slow_one", "drains_into_itself", "serves_in_a_loop"]
+        "drains_into_a_slow_one", "drains_into_itself", "serves_in_a_loop", "workers_of_one_task"]
 
 
 def test_what_hangs():

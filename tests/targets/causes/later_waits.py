@@ -137,6 +137,13 @@ def initializer_fails():
     pool.map(abs, [1, 2], 1)  # else it divides by the number of workers, which may be 0
 
 
+def workers_of_one_task():
+    pool = FORK.Pool(2, maxtasksperchild=1)
+    say()
+    while True:
+        pool.map(abs, [1, 2, 3, 4], 1)
+
+
 def stream_of_its_own_loop():
     async def answers(reader, _writer):
         await reader.readexactly(100)

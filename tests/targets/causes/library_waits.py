@@ -73,6 +73,34 @@ def redis_blpop():
     client.blpop("jobs")
 
 
+def zmq_socket(kind):
+    import zmq
+    made = zmq.Context.instance().socket(getattr(zmq, kind))
+    made.connect("tcp://127.0.0.1:%d" % Server().port)
+    return made
+
+
+def zmq_asks():
+    client = zmq_socket("REQ")
+    client.send(b"job?")
+    ready()
+    client.recv()
+
+
+def zmq_asks_for_json():
+    client = zmq_socket("REQ")
+    client.send_json({"job": 1})
+    ready()
+    client.recv_json()
+
+
+def zmq_subscribes():
+    client = zmq_socket("SUB")
+    client.subscribe(b"")
+    ready()
+    client.recv()
+
+
 def urllib_request():
     import urllib.request
     url = "http://127.0.0.1:%d/slow?token=hidden" % Server().port

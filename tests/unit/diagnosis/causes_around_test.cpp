@@ -101,6 +101,12 @@ const std::vector<MadeUpCase>& around_cases() {
          in_state(system, 'Z');
          system.at(kOne).status.ppid = kOther;
        }},
+      {"has_just_ended", CauseId::Ended, Running, Certain, false,
+       "has just ended",
+       [](auto& system) {
+         in_state(system, 'Z');
+         system.at(kOne).waits_later[kOne] = {.state = 'X'};
+       }},
       {"is_frozen", CauseId::Frozen, Stuck, Certain, true,
        "is frozen with its cgroup /job",
        [](auto& system) {
