@@ -51,7 +51,6 @@ NOT_HERE = {
     r"ssh ": "a machine behind ssh: test_nodes.py and test_connect.py do each half",
     r"hangdbg attach$": "enters the only process that hangs, and here those of other tests hang",
     r"scripts/site --serve": "serves until Ctrl-C; scripts/site is run",
-    r"scripts/ten-looks": "runs tests for half an hour",
     r"scripts/confusion-table ": "writes a page, from what a run of all tests has left",
     r"scripts/terminal-picture": "draws the picture of README.md anew",
     r"scripts/compare-python NEW": "an interpreter that is not out yet",
