@@ -20,9 +20,9 @@ _PLACES = [("_posixsubprocess", "fork_exec", "fork_exec"),
 
 
 def hold_children(session, arguments):
-    """starters: the text of starters.py. text: what a child is to run, with @watched@ for the list of files without which it
-    does not wait. debugger: the client's process, 0 if it is not seen here. patience: 0 to
-    hold none any more."""
+    """starters: the text of starters.py. text: what a child is to run, with @watched@ for the
+    list of files without which it does not wait. debugger: the client's process, 0 if it is
+    not seen here. patience: seconds; 0 to hold none any more."""
     starters = field(arguments, "starters", str)
     text = field(arguments, "text", str)
     package = field(arguments, "package", str)
