@@ -40,7 +40,8 @@ struct CodeWords {
 struct FrameChain {
   std::vector<RawFrame> frames;  // innermost first
   std::unordered_map<Address, CodeWords> codes;
-  bool complete = true;  // false: deeper than was requested
+  // False: deeper than was requested, or it leads back into itself.
+  bool complete = true;
 };
 
 // The `most` innermost frames, without those that the interpreter keeps for
