@@ -165,6 +165,8 @@ std::optional<WaitEdge> wait_edge_of(SystemSnapshot& system, ThreadId id) {
                 .place = thread->place(),
                 .doing = describe(thread->wait),
                 .waiting_s = thread->ran ? std::nullopt : thread->wait.asleep_s,
+                .about_waiting_s =
+                    thread->ran ? std::nullopt : thread->wait.about_asleep_s,
                 .naps = is_timed_sleep(thread->wait.call),
                 .has_time_limit = thread->has_time_limit(),
                 .cause = cause_of(*of, *thread)};
@@ -271,7 +273,9 @@ bool Finder::is_stalled(const WaitChain& chain) const {
     return cause.watched->enough;
   }
   const WaitEdge& root = chain.links[chain.root];
-  const auto waiting_s = cause.waited_s ? cause.waited_s : root.waiting_s;
+  const auto waiting_s = cause.waited_s   ? cause.waited_s
+                         : root.waiting_s ? root.waiting_s
+                                          : root.about_waiting_s;
   if (!waiting_s && root.has_got_on) {
     return false;
   }

@@ -25,6 +25,7 @@ struct WaitEdge {
   std::string place;  // "lock.py:42 in wait"
   std::string doing;  // "asleep in futex for 3 min"
   std::optional<double> waiting_s;
+  std::optional<double> about_waiting_s;  // where waiting_s is not known
   bool naps = false;            // that is of one sleep, perhaps of many
   bool has_time_limit = false;  // that wait ends by itself
   bool has_got_on = false;      // made progress recently, not by a timeout

@@ -59,7 +59,7 @@ Result<Address> start_agent(const AttachTarget& target,
                             Deadline deadline,
                             Steps& steps);
 Result<Address> start_agent_on(const AttachTarget& target,
-                               int tid,
+                               Candidate candidate,
                                const AgentImage& image,
                                const Fd& proc_mem,
                                NativeUnwinder& unwinder,
@@ -89,7 +89,7 @@ Result<AllowedCalls> ask_filter(const AttachTarget& target, Deadline deadline) {
   Result<AllowedCalls> answer =
       fail(ErrorId::NoSafeThread, "no thread of the target can be asked");
   std::set<int> forbidding;
-  for (const int tid : TRY(candidate_threads(target))) {
+  for (const auto& [tid, _] : TRY(candidate_threads(target))) {
     const int filters = count_filters(target.pid, tid);
     if (forbidding.contains(filters) || waits_for_supervisor(target.pid, tid)) {
       continue;
@@ -192,7 +192,7 @@ Result<Address> start_agent(const AttachTarget& target,
                               target.pid));
     }
     bool is_only_reason = true;
-    for (const int tid : TRY(candidate_threads(target))) {
+    for (const auto& [tid, minds] : TRY(candidate_threads(target))) {
       if (const Status starts = check_starts_threads(target.pid, tid);
           !starts) {
         lasting = starts.error();
@@ -214,9 +214,9 @@ Result<Address> start_agent(const AttachTarget& target,
       // A tracer for each: with its end the kernel releases a thread that did
       // not stop.
       WaitKeeper wait(target.pid, tid);
-      auto region = run_as_tracer([&] {
-        return start_agent_on(target, tid, image, proc_mem, unwinder, wait,
-                              deadline, steps);
+      auto region = run_as_tracer([&, tid, minds] {
+        return start_agent_on(target, {tid, minds}, image, proc_mem, unwinder,
+                              wait, deadline, steps);
       });
       wait.note();
       if (region) {
@@ -262,16 +262,23 @@ Result<Address> start_agent(const AttachTarget& target,
 }
 
 Result<Address> start_agent_on(const AttachTarget& target,
-                               int tid,
+                               Candidate candidate,
                                const AgentImage& image,
                                const Fd& proc_mem,
                                NativeUnwinder& unwinder,
                                WaitKeeper& wait,
                                Deadline deadline,
                                Steps& steps) {
+  const int tid = candidate.tid;
   auto allowed = TRY(calls_known_unread(target.pid, tid, target.makers));
   auto thread = TRY(TracedThread::seize(tid));
   checkpoint("seized");
+  if (!candidate.minds_a_stop && minds_a_stop(target, tid)) {
+    return fail(ErrorId::NoSafeThread,
+                fmt::format("thread {}: it has moved to where a stop could "
+                            "fail its call",
+                            tid));
+  }
   TRY(thread.interrupt(deadline.capped(kInjectStopTimeout)));
   const auto stopped_at = Steps::Clock::now();
   checkpoint("stopped");

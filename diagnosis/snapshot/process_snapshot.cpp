@@ -349,7 +349,8 @@ void ProcessSnapshot::look_again() {
       }
       ThreadSnapshot& thread = *one.thread;
       ++thread.looks;
-      thread.ran |= seen->wait.runs != one.first.runs;
+      thread.ran |=
+          seen->wait.runs != one.first.runs || seen->wait.state == 'R';
       if (!seen->stack.frames.empty()) {
         thread.places.insert(place_of(seen->stack.frames[0]));
       }

@@ -34,8 +34,9 @@ constexpr std::uint64_t kStackGuardGap = 256 * 4096;
 // Python itself sets, and some programs raise.
 constexpr std::size_t kMostFrames = 1U << 15;
 
-// Smaller is better.
-enum Rank { kAsleep = 0, kAsleepAvoid = 1, kRunning = 2, kNever = 3 };
+// Smaller is better. One that runs is looked at and let go unless it is at a
+// good place; a call to be avoided may fail from the stop alone.
+enum Rank { kAsleep = 0, kRunning = 1, kAsleepAvoid = 2, kNever = 3 };
 
 Status judge(const AttachTarget& target,
              int tid,
@@ -60,7 +61,7 @@ bool is_look(const Registers& registers);
 
 }  // namespace
 
-Result<std::vector<int>> candidate_threads(const AttachTarget& target) {
+Result<std::vector<Candidate>> candidate_threads(const AttachTarget& target) {
   std::vector<std::pair<Rank, int>> ranked;
   for (const int tid : TRY(list_tasks(target.pid))) {
     const Rank rank = rank_of(target, tid);
@@ -70,11 +71,16 @@ Result<std::vector<int>> candidate_threads(const AttachTarget& target) {
   }
   std::ranges::stable_sort(ranked, {}, &std::pair<Rank, int>::first);
   prefer_fewer_filters(target.pid, ranked);
-  std::vector<int> tids;
+  std::vector<Candidate> candidates;
   for (const auto& [rank, tid] : ranked) {
-    tids.push_back(tid);
+    candidates.push_back({.tid = tid, .minds_a_stop = rank == kAsleepAvoid});
   }
-  return tids;
+  return candidates;
+}
+
+bool minds_a_stop(const AttachTarget& target, int tid) {
+  const Rank rank = rank_of(target, tid);
+  return rank == kAsleepAvoid || rank == kNever;
 }
 
 Status worth_stopping(const AttachTarget& target,

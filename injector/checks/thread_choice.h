@@ -14,11 +14,22 @@
 
 namespace hangdbg {
 
+struct Candidate {
+  int tid;
+  // Asleep in a call that may fail, or give less, after any stop (signal(7),
+  // "Interruption of system calls and library functions by stop signals").
+  bool minds_a_stop;
+};
+
 // Threads worth trying, best first: asleep in a call that the kernel restarts
-// without a trace, with stack to spare; then running ones, since a busy
-// single-threaded loop has no other. Never ours, never io_uring's workers.
+// without a trace, with stack to spare; then running ones, of which many want
+// to go back to such a call and have no CPU for it; last those that mind a
+// stop. Never ours, never io_uring's workers.
 // Errors: NoSuchProcess, NotPermitted.
-Result<std::vector<int>> candidate_threads(const AttachTarget& target);
+Result<std::vector<Candidate>> candidate_threads(const AttachTarget& target);
+
+// Whether the thread is now where it minds a stop, or nothing is known of it.
+bool minds_a_stop(const AttachTarget& target, int tid);
 
 // What can be known of a sleeping thread without stopping it: a no spares it
 // the stop, and a yes leaves the unwinder with all that the stop will need, so

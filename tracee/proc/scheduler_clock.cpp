@@ -85,4 +85,8 @@ std::optional<double> scheduler_now_s(int cpu) {
                          : std::nullopt;
 }
 
+std::optional<double> scheduler_now_here_s() {
+  return last_ran_s(::getpid(), ::gettid());
+}
+
 }  // namespace hangdbg

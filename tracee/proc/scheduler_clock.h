@@ -21,4 +21,8 @@ std::optional<double> last_ran_s(int pid, int tid);
 // CPU has no time for it.
 std::optional<double> scheduler_now_s(int cpu);
 
+// What time it is on the clock of the CPU that this thread runs on: that of
+// another may be seconds away from it.
+std::optional<double> scheduler_now_here_s();
+
 }  // namespace hangdbg

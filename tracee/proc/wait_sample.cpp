@@ -35,21 +35,24 @@ long restarted_call(int pid, int tid, const TaskSyscall& call) {
 }
 
 // When it ran last is told on the clock of the CPU where it did. One that has
-// run since `before` has waited for no time that counts.
-std::optional<double> not_run_for_s(int pid,
-                                    int tid,
-                                    const SchedStats& before,
-                                    int cpu) {
+// run since `look` began has waited for no time that counts.
+void tell_how_long_asleep(int pid, int tid, int cpu, WaitSample& look) {
   const auto ran = last_ran_s(pid, tid);
   const auto runs = read_task_runs(pid, tid);
   if (!ran || !runs) {
-    return {};
+    return;
   }
-  if (*runs != before) {
-    return 0;
+  if (*runs != look.runs) {
+    look.asleep_s = 0;
+    return;
   }
-  const auto now = scheduler_now_s(cpu);
-  return now && *now >= *ran ? std::optional(*now - *ran) : std::nullopt;
+  const auto since_then = [&](std::optional<double> now) {
+    return now && *now >= *ran ? std::optional(*now - *ran) : std::nullopt;
+  };
+  look.asleep_s = since_then(scheduler_now_s(cpu));
+  if (!look.asleep_s) {
+    look.about_asleep_s = since_then(scheduler_now_here_s()).value_or(0);
+  }
 }
 
 }  // namespace
@@ -80,7 +83,7 @@ Result<WaitSample> sample_wait(int pid, int tid) {
     }
   }
   if (look.state != 'R') {
-    look.asleep_s = not_run_for_s(pid, tid, *runs, stat->cpu);
+    tell_how_long_asleep(pid, tid, stat->cpu, look);
   }
   return look;
 }

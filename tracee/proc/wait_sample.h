@@ -21,6 +21,8 @@ struct WaitSample {
   TaskSyscall call;
   std::uint64_t cpu_ticks = 0;
   std::optional<double> asleep_s;  // not run since; empty when unknown
+  // Where only the clock of another CPU could be read: may be seconds wrong.
+  std::optional<double> about_asleep_s;
 };
 
 // Before an attach stops the thread for a moment: after it, the thread has run.

@@ -119,6 +119,15 @@ def test_avoided_while_another_thread_sleeps(call, newest_python):
         seconds, lambda: start("timed_call", newest_python, call, seconds, "beside"), attach)
 
 
+@pytest.mark.parametrize("call", ["epoll_wait", "read_limited", "write_limited"])
+def test_avoided_while_another_thread_computes(call, newest_python):
+    """So is one that wants to sleep again, and has no CPU for that."""
+    target = start("timed_call", newest_python, call, 60, "beside-busy")
+    for _ in range(5):
+        assert evaluate(target, "answer") == "41"
+    assert target.alive() and target.unread == b""
+
+
 @pytest.mark.parametrize("call", EINTR)
 def test_what_cannot_be_restarted(call, newest_python):
     """The kernel has no other end for it (signal(7)); what borrows it is told."""

@@ -1,11 +1,12 @@
-"""Makes one system call that ends by itself: timed_call.py CALL SECONDS [beside]
+"""Makes one system call that ends by itself:
+timed_call.py CALL SECONDS [beside | beside-busy]
 
 Raw, through ctypes, so that nothing between the kernel and us retries. CALL is
 one of those in timed_calls.py. It is made twice: for a moment, to see what it
 gives when nobody looks, and for so long; the result and errno of both and the
 second's duration are in the last line. With "beside", another thread sleeps in a
-lock meanwhile, which is better to borrow. Python's own signal handlers play no
-part.
+lock meanwhile, which is better to borrow; with "beside-busy" one computes, and is never
+seen asleep. Python's own signal handlers play no part.
 """
 
 import ctypes
@@ -38,8 +39,15 @@ def result_of(name, seconds):
     return [result, ctypes.get_errno() if result < 0 else 0]
 
 
+def compute():
+    while True:
+        pass
+
+
 if sys.argv[3:] == ["beside"]:
     lock = threading.Lock()
     lock.acquire()
     threading.Thread(target=lock.acquire, daemon=True).start()
+elif sys.argv[3:] == ["beside-busy"]:
+    threading.Thread(target=compute, daemon=True).start()
 call_and_measure(sys.argv[1], float(sys.argv[2]))
