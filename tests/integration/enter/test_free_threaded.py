@@ -10,7 +10,7 @@ import pytest
 import interpreters
 import processes
 from dap_client import DapClient
-from harness import evaluate, hangdbg, in_targets, outcome, start, start_hangdbg, until
+from harness import PATIENCE, evaluate, hangdbg, in_targets, outcome, start, start_hangdbg, until
 from test_harmless import resident
 
 
@@ -79,14 +79,15 @@ def test_a_thread_that_cannot_be_paused(python):
 @pytest.mark.parametrize("objects", [10_000, 2_000_000])
 def test_a_program_that_collects_garbage_all_the_time(objects, python):
     """The thread that does is attached, and nowhere else at each look; but it has paused
-    the others itself, so it holds nobody up."""
+    the others itself, so it holds nobody up. With two million objects and no CPU to spare one
+    collection takes longer than the 10 s of the default."""
     target = start("collecting", python, objects)
     fds = processes.fds(target.pid)
-    seen = [hangdbg("eval", target.pid, "collections[0]", "--thread", "main")
-            for _ in range(3)]
+    main = ("--thread", "main", "--timeout", PATIENCE)
+    seen = [hangdbg("eval", target.pid, "collections[0]", *main) for _ in range(3)]
     assert all((done.rc, done.err) == (0, "") for done in seen), seen
     assert int(seen[0].out) < int(seen[2].out), seen
-    done = hangdbg("attach", target.pid, "--thread", "main", "-c", "hold", "-c", "p answer + 1",
+    done = hangdbg("attach", target.pid, *main, "-c", "hold", "-c", "p answer + 1",
                    "-c", "release")
     assert done.rc == 0 and "\n42\n" in done.out, done
     assert_gone(target, fds)

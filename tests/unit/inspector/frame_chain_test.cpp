@@ -76,12 +76,12 @@ TEST(FrameChain, IsReadToItsEnd) {
 }
 
 TEST(FrameChain, IsLeftWhereItComesBack) {
-  struct Case {
+  struct Chain {
     std::size_t frames;
     int last;
   };
-  for (const Case& one :
-       {Case{1, 0}, Case{5, 2}, Case{100, 99}, Case{100, 0}, Case{900, 600}}) {
+  for (const Chain& one : {Chain{1, 0}, Chain{5, 2}, Chain{100, 99},
+                           Chain{100, 0}, Chain{900, 600}}) {
     const FrameChain chain = read({one.frames, one.last});
     EXPECT_FALSE(chain.complete) << one.frames;
     EXPECT_GE(chain.frames.size(), one.frames);
