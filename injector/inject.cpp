@@ -192,7 +192,14 @@ Result<Address> start_agent(const AttachTarget& target,
                               target.pid));
     }
     bool is_only_reason = true;
-    for (const auto& [tid, minds] : TRY(candidate_threads(target))) {
+    const auto candidates = TRY(candidate_threads(target));
+    const bool some_mind =
+        std::ranges::any_of(candidates, &Candidate::minds_a_stop);
+    bool took_long = false;
+    for (const auto& [tid, minds] : candidates) {
+      if (took_long && some_mind && !minds) {
+        continue;  // it may be one of many that the kernel does not stop
+      }
       if (const Status starts = check_starts_threads(target.pid, tid);
           !starts) {
         lasting = starts.error();
@@ -232,6 +239,7 @@ Result<Address> start_agent(const AttachTarget& target,
         continue;
       }
       is_only_reason = false;
+      took_long |= region.error().id == ErrorId::TimedOut;
       if (!worth_another_try(region.error())) {
         return region;
       }
