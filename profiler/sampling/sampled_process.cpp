@@ -20,6 +20,8 @@ constexpr std::size_t kMostSampledFrames = 5000;
 constexpr int kEagerLooks = 100;  // at the list
 // It may have no CPU; as long as it does not run, it is not held up.
 constexpr auto kSampleTimeout = std::chrono::milliseconds(100);
+// A look that takes longer had to wait for a CPU, whatever the thread was at.
+constexpr auto kLongestLook = std::chrono::microseconds(300);
 
 bool same_place(const FrameChain& a, const FrameChain& b) {
   return std::ranges::equal(a.frames, b.frames,
@@ -249,7 +251,9 @@ void SampledProcess::cover(Thread& thread,
 SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
                                                   const SampleSink& sink,
                                                   Outcome& outcome) {
+  const auto begun = Schedule::Clock::now();
   const auto expected = words_before(thread);
+  wait_as_long_as_others(begun);
   Words found;
   const auto told = Schedule::Clock::now();
   const auto stopped = while_stopped(
@@ -286,6 +290,19 @@ SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
   thread.waiting.clear();
   thread.reason.clear();
   return Read::Stopped;
+}
+
+// How long the look takes depends on where the thread is, and so would where it
+// is stopped: what is soon read would be met too often. So each takes as long
+// as the longest of late.
+void SampledProcess::wait_as_long_as_others(Schedule::Clock::time_point begun) {
+  const auto took = Schedule::Clock::now() - begun;
+  if (took > kLongestLook) {
+    return;
+  }
+  longest_look_ = std::max(took, longest_look_ - longest_look_ / 512);
+  while (Schedule::Clock::now() < begun + longest_look_) {
+  }
 }
 
 // Errors: Unreadable, also where the thread state has become another thread's.

@@ -127,6 +127,7 @@ class SampledProcess {
              const SampleSink& sink,
              Outcome& outcome);
   Read read_stopped(Thread& thread, const SampleSink& sink, Outcome& outcome);
+  void wait_as_long_as_others(Schedule::Clock::time_point begun);
   Result<Words> words(const Thread& thread, const FrameChain* expected) const;
   // While there is time: what is not known of tasks is read first.
   Result<Words> words_before(const Thread& thread);
@@ -168,6 +169,7 @@ class SampledProcess {
   bool stale_ = true;
   bool has_nameless_ = false;  // a state of a thread that is not known
   int nameless_looks_ = 0;
+  Schedule::Clock::duration longest_look_{};  // before a stop, of late
 };
 
 }  // namespace hangdbg
