@@ -50,8 +50,8 @@ struct ThreadSnapshot {
   // the one that it came from. Those frames are the outermost of `stack`, too.
   std::optional<PythonThread> entered_from;
   std::vector<PythonFrame> frames_before;
-  // Of a thread that has run while it was sampled, or was to run and had no CPU:
-  // what it waited for has come.
+  // Of a thread that has run while it was sampled, or was to run and had no
+  // CPU: what it waited for has come.
   std::size_t looks = 1;
   bool ran = false;
   std::set<std::string> places;  // its innermost frames, "train.py:12"

@@ -93,7 +93,7 @@ def test_threads_that_take_turns_without_a_cpu(newest_python):
         busy.kill()
         pytest.skip("SCHED_FIFO is not permitted")
     try:
-        for _ in range(3 * LOOKS):
+        for _ in range(LOOKS):
             said = diagnosed(target.pid, after="10")
             assert said["state"] != "stuck" and not said["stalled"], said
     finally:
