@@ -394,6 +394,18 @@ def start_recording(*args):
     return recorder
 
 
+def await_samples_of_work(target):
+    """A thread that computes gives up its CPU of itself only where it is stopped; main sleeps,
+    and its stack may be the first that is recorded."""
+    def stops():
+        switches = [int(re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)", open(
+            "/proc/%d/task/%s/status" % (target.pid, tid)).read())[1])
+            for tid in os.listdir("/proc/%d/task" % target.pid) if int(tid) != target.pid]
+        return sum(switches)
+    before = stops()
+    until("its thread is stopped", lambda: stops() >= before + 3)
+
+
 def tracers(pid):
     return {int(re.search(r"TracerPid:\s*(\d+)", open("/proc/%d/task/%s/status" % (pid, tid)).read())
                 .group(1)) for tid in os.listdir("/proc/%d/task" % pid)}
@@ -417,6 +429,7 @@ def test_a_command_that_is_none():
 def test_a_signal_ends_it(how, newest_python, tmp_path):
     target = Working(newest_python, "-", "chains")
     recorder = start_recording(target.pid, "-o", tmp_path / "stacks.txt")
+    await_samples_of_work(target)
     recorder.send_signal(how)
     done = outcome(recorder)
     assert done.rc == 0 and LINE.search(done.err), done
@@ -427,6 +440,7 @@ def test_a_signal_ends_it(how, newest_python, tmp_path):
 def test_it_ends_with_the_process(newest_python):
     target = Working(newest_python, "-", "chains")
     recorder = start_recording(target.pid, "--until-exit", "--json")
+    await_samples_of_work(target)
     target.process.kill()
     done = outcome(recorder)
     assert done.rc == 0, done

@@ -15,7 +15,7 @@ class Working:
     def __init__(self, python, *args, target="known_shares.py", env=None, inside=()):
         self.process = track(subprocess.Popen(
             [*inside, python, in_targets(target), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, env=dict(os.environ, **(env or {}))))
+            text=True, env=dict(os.environ, **(env or {})), start_new_session=True))
         assert self.process.stdout.readline() == "ready\n"
         self.pid = self.process.pid
         if inside:
