@@ -292,9 +292,9 @@ SampledProcess::Read SampledProcess::read_stopped(Thread& thread,
   return Read::Stopped;
 }
 
-// How long the look takes depends on where the thread is, and so would where it
-// is stopped: what is soon read would be met too often. So each takes as long
-// as the longest of late.
+// How long the look takes depends on where the thread is, and so would the
+// moment of its stop: some places would be met too often, others too seldom. So
+// each takes as long as the longest of late.
 void SampledProcess::wait_as_long_as_others(Schedule::Clock::time_point begun) {
   const auto took = Schedule::Clock::now() - begun;
   if (took > kLongestLook) {

@@ -80,7 +80,7 @@ def test_a_thread_that_cannot_be_paused(python):
 def test_a_program_that_collects_garbage_all_the_time(objects, python):
     """The thread that does is attached, and nowhere else at each look; but it has paused
     the others itself, so it holds nobody up. With two million objects and no CPU to spare one
-    collection takes longer than the 10 s of the default."""
+    collection takes longer than the default's 10 s; and see docs/limits.md on 3.15."""
     target = start("collecting", python, objects)
     fds = processes.fds(target.pid)
     main = ("--thread", "main", "--timeout", PATIENCE)

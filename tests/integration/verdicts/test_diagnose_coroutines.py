@@ -10,7 +10,7 @@ import pytest
 import library_rows
 
 from diagnosed import diagnosed, named_first, not_hung
-from harness import DYING_WITH_US, Target, in_targets
+from harness import DYING_WITH_US, Target, in_targets, track
 from versions import by_case
 
 LIBRARIES = library_rows.PYTHON
@@ -81,7 +81,8 @@ def test_threads_that_take_turns(case, python):
 def test_threads_that_take_turns_without_a_cpu(newest_python):
     """Who is given the lock is to run, and no longer waits, though it has not run yet."""
     target = begin("take_turns", newest_python)
-    busy = subprocess.Popen([*DYING_WITH_US, newest_python, "-c", "while True: pass"])
+    busy = track(subprocess.Popen(
+        [*DYING_WITH_US, newest_python, "-c", "while True: pass"], start_new_session=True))
     try:
         cpu = {min(os.sched_getaffinity(0))}
         os.sched_setaffinity(busy.pid, cpu)
@@ -90,15 +91,10 @@ def test_threads_that_take_turns_without_a_cpu(newest_python):
         # The kernel leaves the others 5 % of a CPU (sched(7), "Limiting the CPU usage").
         os.sched_setscheduler(busy.pid, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:
-        busy.kill()
         pytest.skip("SCHED_FIFO is not permitted")
-    try:
-        for _ in range(LOOKS):
-            said = diagnosed(target.pid, after="10")
-            assert said["state"] != "stuck" and not said["stalled"], said
-    finally:
-        busy.kill()
-        busy.wait()
+    for _ in range(LOOKS):
+        said = diagnosed(target.pid, after="10")
+        assert said["state"] != "stuck" and not said["stalled"], said
 
 
 def test_a_join_with_a_time_limit(newest_python):
