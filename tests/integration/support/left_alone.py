@@ -16,7 +16,7 @@ import interpreters
 from stress import Reporting
 
 LOOK = 0.1  # seconds
-STANDS = 5  # seconds; each thread of such a program ends a round some ten times a second
+STANDS = 5  # seconds; each thread of such a program ends a round some five times a second
 RECENT = 60
 
 

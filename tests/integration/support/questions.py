@@ -122,7 +122,7 @@ def draw(random, target):
         return held(target, random.choice(HELD))
     if kind == "break":
         return at_breakpoint(target, random.choice(PLACES), random.choice(BREAKS))
-    return many(target, random.choices([one[0] for one in EXPRESSIONS], k=10))
+    return many(target, random.choices([one[0] for one in EXPRESSIONS], k=30))
 
 
 def each(target):

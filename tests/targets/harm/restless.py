@@ -37,7 +37,7 @@ from common import descriptors, finish, ready_line
 
 ROW = struct.Struct("QQ16s32x")  # rounds, wrong, name; of tests/integration/support/stress.py
 EVERY = 0.005  # seconds, of the signal
-REST = 0.05 if "paced" in sys.argv else 0.002  # seconds, between two rounds of a thread
+REST = 0.15 if "paced" in sys.argv else 0.002  # seconds, between two rounds of a thread
 stop = threading.Event()
 kept = []  # what expressions want to keep
 counts = {"alarms": 0, "audited": 0, "started": 0}
