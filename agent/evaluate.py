@@ -72,7 +72,9 @@ def run_user_code(session, work):
                 need("tensors")
                 take_device(session)
             outcome[:] = [None, work()]
-        except Cancelled:
+        except Cancelled as error:
+            if ident not in session.standing:
+                _release_left(error.__traceback__)
             raise
         except BaseException as error:
             outcome[:] = [_show(told, error, "expression-failed")]
@@ -98,6 +100,29 @@ def run_user_code(session, work):
     if len(outcome) == 1:
         raise Failure(*outcome[0])
     return outcome[1]
+
+
+def _release_left(trace):
+    """Cancelled may have come between the taking of a lock and the `try` that gives it
+    back (injector/bootstrap/cancel.c): where our thread, which ends, is its owner, and a
+    function on the way that the program has names it, it is released. The program's
+    thread would wait for ever."""
+    while trace:
+        frame, trace = trace.tb_frame, trace.tb_next
+        try:
+            names = frame.f_code.co_names
+            if frame.f_code.co_filename == "<expression>":
+                continue
+            found = [frame.f_globals.get(name) for name in names]
+            for value in list(frame.f_locals.values()):
+                inner = getattr(value, "__dict__", None)
+                if type(inner) is dict:
+                    found += [inner.get(name) for name in names]
+            for one in found:
+                while type(one) is _thread.RLock and one._is_owned():
+                    one.release()
+        except Exception:  # of an audit hook
+            pass
 
 
 def forget_our_frames(error):

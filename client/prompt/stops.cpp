@@ -20,7 +20,7 @@ namespace {
 
 constexpr auto kForever = std::chrono::hours(24 * 365);
 // Whether a thread that is waited for has ended.
-constexpr auto kLookAgain = std::chrono::milliseconds(200);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 // A step that takes longer is explained.
 constexpr auto kUsualStep = std::chrono::seconds(1);
 
@@ -147,7 +147,7 @@ Result<std::optional<Stop>> await_unseen(PromptState& state,
                       : "no thread has reached a breakpoint",
                   tid ? "w" : "c");
     }
-    TRY(await_news(state, deadline.capped(kLookAgain)));
+    TRY(await_news(state, deadline.capped(kBetweenLooks)));
     if (Interruptible::take()) {
       return fail(ErrorId::Interrupted, "interrupted");
     }

@@ -3,6 +3,7 @@
  *   control.c   the control thread: clients come and go, the first thread
  *   sessions.c  sessions come and go; their records
  *   executor.c  a session's thread: a message, the GIL, the agent, the answer
+ *   cancel.c    what is to end
  *   give_up.c   what does not react to its end is not waited for
  *   interpreters.c  into an interpreter and out of it
  *   frame_locals.c  reading and writing them
@@ -67,6 +68,7 @@ enum HdCancellable {
 struct HdRunning {
   uint32_t cancellable; /* enum HdCancellable */
   uint64_t thread;      /* pthread_t: on which it runs; GIL */
+  int64_t wanted_since; /* that it ends; 0: not yet. GIL */
 };
 
 struct HdState;
@@ -306,13 +308,15 @@ void* hd_control_entry(void* base);
 
 /* executor.c */
 void* hd_executor_main(void* session);
-void* hd_canceller_main(void* session);
 
 /* Py_Finalize has been called. */
 int hd_python_is_ending(struct HdState* state);
 /* Whether it may take the GIL or pause the program: waits for that without it.
  * 0 when the client has gone, or the interpreter ends. */
 int hd_may_enter(struct HdSession* session);
+
+/* cancel.c */
+void* hd_canceller_main(void* session);
 
 /* hold.c */
 /* Where a thread that was stopped in a call enters: (struct HdHeld*). */

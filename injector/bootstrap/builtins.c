@@ -257,6 +257,7 @@ static HdPyObject* run(struct HdState* state,
     return 0;
   }
   running->thread = self_of(state);
+  running->wanted_since = 0;
   HD_STORE(running->cancellable, HD_CANCELLABLE);
   HdPyObject* result =
       HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);

@@ -12,7 +12,6 @@
 #include "injector/bootstrap/syscalls_x86_64.h"
 
 typedef int (*BytesFunction)(HdPyObject*, char**, long*);
-typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
 typedef void (*ObjectFunction)(HdPyObject*);
 typedef int (*FlagFunction)(void);
 
@@ -20,9 +19,6 @@ typedef int (*FlagFunction)(void);
 #define FAREWELL_NS 1000000000L
 #define SPINS 200
 
-static void raise_cancelled(struct HdSession* session,
-                            struct HdRunning* running,
-                            uint32_t interpreter);
 static int serve_one(struct HdSession* session);
 static int answer(struct HdSession* session, const char* body, uint64_t size);
 static struct HdSession* own_session(struct HdState* state);
@@ -60,56 +56,6 @@ void* hd_executor_main(void* argument) {
   hd_free_buffer(session);
   say_done(session, &session->executor_done);
   return 0;
-}
-
-/* Raises Cancelled in what still runs for the client: an expression; when it
- * has gone, also what it debugs. */
-void* hd_canceller_main(void* argument) {
-  struct HdSession* session = argument;
-  struct HdState* state = session->state;
-  hd_name_thread(HD_CANCEL_THREAD_NAME);
-  struct HdEntry entry;
-  if (!hd_python_is_ending(state) && hd_enter(session, &entry)) {
-    raise_cancelled(session, session->evaluation, entry.interpreter);
-    for (int i = 0; i < HD_MAX_HELD; i++) {
-      struct HdHeld* held = &state->held[i];
-      if (held->session == session->index) {
-        raise_cancelled(session, &held->debugged, entry.interpreter);
-      }
-    }
-    hd_exit(session, entry);
-  }
-  say_done(session, &session->canceller_done);
-  return 0;
-}
-
-/* While it is HD_CANCELLING the thread does not get out of such code; before,
- * the executor may have moved on to another message, or another interpreter
- * than ours. */
-static void raise_cancelled(struct HdSession* session,
-                            struct HdRunning* running,
-                            uint32_t interpreter) {
-  struct HdState* state = session->state;
-  uint32_t seen = HD_LOAD(running->cancellable);
-  if (seen == HD_NOT_CANCELLABLE ||
-      !HD_EXCHANGE(running->cancellable, seen, HD_CANCELLING)) {
-    return;
-  }
-  HdPyObject* cancelled = HD_LOAD(session->interpreter) == interpreter
-                              ? hd_agent(session)->cancelled_class
-                              : 0;
-  const int is_to_end = running == session->evaluation
-                            ? hd_wants_cancel(session)
-                            : hd_is_leaving(session);
-  if (cancelled && is_to_end) {
-    HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
-    (running->thread, cancelled);
-    seen = HD_CANCELLED;
-  }
-  HD_STORE(running->cancellable, seen);
-  if (seen == HD_CANCELLED) {
-    hd_take_flag(state, cancelled);
-  }
 }
 
 static int serve_one(struct HdSession* session) {

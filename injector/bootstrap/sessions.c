@@ -73,7 +73,7 @@ void hd_session_clear(struct HdState* state, uint32_t index) {
   struct HdSession* session = &state->sessions[index];
   struct HdRunning* const evaluation =
       session->evaluation ? session->evaluation : &state->evaluations[index];
-  *evaluation = (struct HdRunning){0, 0};
+  *evaluation = (struct HdRunning){0};
   const struct HdFile none = {.number = -1};
   *session = (struct HdSession){.state = state,
                                 .index = index,

@@ -118,7 +118,7 @@ struct HdApi {
   uint64_t PyList_New;
   uint64_t PyList_Append;
   uint64_t PyFrame_GetBack;
-  uint64_t PyFrame_GetCode;
+  uint64_t PyFrame_GetCode; /* of others from 3.9 on; before, frame_code */
   uint64_t PyFrame_GetGlobals;
   uint64_t PyFrame_GetLasti;
   uint64_t PyFrame_GetLocals;
@@ -184,6 +184,13 @@ struct HdApi {
    * 3.13 on, where f_locals is no snapshot. */
   uint32_t frame_inner;
   uint32_t frame_locals;
+
+  /* For cancel.c. Bits, by an instruction's number: it is the end of a loop's
+   * round or the beginning of a function; up to 3.10, it sets up a `try` or a
+   * `with`. */
+  uint64_t rest_opcodes[4];
+  uint64_t try_opcodes[4];
+  uint32_t cancels_later; /* from 3.13 on */
 };
 
 /* Where a joining client finds its ends of its two channels. With sockets,

@@ -6,6 +6,8 @@
 #include <functional>
 #include <optional>
 
+#include "inspector/cpython/code/opcodes.h"
+
 namespace hangdbg {
 namespace {
 
@@ -135,6 +137,37 @@ void find_tracing(
   table.code_first_line = at.code_first_line;
 }
 
+// Up to 3.10 a jump on a condition ends a round, too.
+void find_opcodes(int minor, HdApi& table) {
+  const OpcodeTable* const opcodes = opcode_table(minor);
+  for (std::size_t i = 0; opcodes && i < opcodes->size(); ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << i % 64;
+    switch ((*opcodes)[i].op) {
+      case Op::JUMP_ABSOLUTE:
+      case Op::JUMP_BACKWARD:
+      case Op::POP_JUMP_BACKWARD_IF_FALSE:
+      case Op::POP_JUMP_BACKWARD_IF_NONE:
+      case Op::POP_JUMP_BACKWARD_IF_NOT_NONE:
+      case Op::POP_JUMP_BACKWARD_IF_TRUE:
+      case Op::RESUME:
+        table.rest_opcodes[i / 64] |= bit;
+        break;
+      case Op::POP_JUMP_IF_FALSE:
+      case Op::POP_JUMP_IF_TRUE:
+        table.rest_opcodes[i / 64] |= minor <= 10 ? bit : 0;
+        break;
+      case Op::SETUP_ASYNC_WITH:
+      case Op::SETUP_EXCEPT:
+      case Op::SETUP_FINALLY:
+      case Op::SETUP_WITH:
+        table.try_opcodes[i / 64] |= bit;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
 }  // namespace
 
 Result<TargetApi> find_target_api(const MemoryReader& memory,
@@ -212,6 +245,7 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
       optional({"PyThreadState_DeleteCurrent"});
   api.table.PyEval_AcquireThread = optional({"PyEval_AcquireThread"});
   api.table.PyThreadState_GetFrame = optional({"PyThreadState_GetFrame"});
+  api.table.PyFrame_GetCode = optional({"PyFrame_GetCode"});
   static_assert(CPythonLayout::kAbsent == HD_NO_OFFSET);
   const CPythonLayout& at = python.layout;
   api.table.interpreters_head =
@@ -252,6 +286,8 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
   }
   api.table.thread_overflowed = at.thread_overflowed;
   api.table.thread_tracing = at.thread_tracing;
+  find_opcodes(python.version.minor, api.table);
+  api.table.cancels_later = python.version.at_least(13);
   api.table.frame_inner = at.frame_object_frame;
   api.table.frame_locals = at.frame_locals;
   api.pthread_attr_init = {api.table.pthread_attr_init};

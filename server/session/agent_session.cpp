@@ -28,6 +28,7 @@ namespace {
 // the GIL.
 constexpr auto kFirstLook = std::chrono::milliseconds(4);
 constexpr auto kSecondLook = std::chrono::milliseconds(2);
+constexpr auto kLooksForPause = std::chrono::milliseconds(50);
 constexpr auto kLaterLooks = std::chrono::milliseconds(20);
 constexpr auto kNoticeAfter = std::chrono::seconds(1);
 // How long the GIL's holder may make no progress before a question that can be
@@ -466,8 +467,7 @@ auto AgentSession::end_call(bool sent) -> Awaitable<dap::Response> {
     }
     co_return fail(
         interrupted_ ? ErrorId::Interrupted : ErrorId::TimedOut,
-        "the expression does not react: it is inside a C call; it is "
-        "cancelled when that returns",
+        "the expression does not react: " + co_await why_no_reaction(),
         owes_answer_ ? "the program itself goes on, unless that call keeps the "
                        "GIL; attach again to look around"
                      : "the program itself goes on; all else can be asked");
@@ -479,6 +479,22 @@ auto AgentSession::end_call(bool sent) -> Awaitable<dap::Response> {
     co_return fail(ErrorId::Interrupted, "interrupted");
   }
   co_return std::unexpected(timeout);
+}
+
+// Without a GIL, one that collects garbage without a pause leaves the others
+// hardly a moment (docs/limits.md).
+asio::awaitable<std::string> AgentSession::why_no_reaction() {
+  for (const Deadline looks = Deadline::in(kLooksForPause); !looks.expired();) {
+    co_await sample_gil();
+    if (gil_watch_.paused()) {
+      co_return "it is inside a C call, or waits: " + co_await why_read_only() +
+          "; it is cancelled when it can go on";
+    }
+    nap_.expires_after(kSecondLook);
+    co_await nap_.async_wait(as_result);
+  }
+  co_return "it is inside a C call, or takes a lock; it is cancelled after "
+            "that";
 }
 
 // What it has begun ends by itself. Not at once while the canceller waits for

@@ -193,6 +193,7 @@ class AgentSession {
   Awaitable<dap::Response> end_call(bool sent);
   boost::asio::awaitable<bool> gave_up_evaluation();
   boost::asio::awaitable<Error> explain_timeout(HdExecutorStage stage);
+  boost::asio::awaitable<std::string> why_no_reaction();
   Awaitable<void> enter(std::int64_t interpreter, Deadline deadline);
   template <class Body>
   bool is_for_view(const Result<Body>& answer) const {

@@ -38,6 +38,9 @@ class GilWatch {
   // Whose GIL; the main one's to begin with.
   void watch_interpreter(std::int64_t number) { interpreter_ = number; }
 
+  // Whether the holder had paused all other threads itself, at the last look.
+  bool paused() const { return paused_; }
+
   // For how long the holder has made no progress, as far as we have looked.
   Deadline::Clock::duration stood() const {
     return Deadline::Clock::now() - since_;

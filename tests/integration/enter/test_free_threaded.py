@@ -94,6 +94,19 @@ def test_a_program_that_collects_garbage_all_the_time(objects, python):
     assert target.finish() == {"answer": 41, "collected": True}
 
 
+def test_it_is_said_who_pauses_all_threads_again_and_again(python):
+    """Where an expression gets no turn in time."""
+    target = start("collecting", python, 10_000)
+    done = hangdbg("eval", target.pid, "[len(collections) for _ in iter(int, 1)]",
+                   "--thread", "main", "--timeout", "0.5")
+    if "does not react" in done.err:
+        done.assert_refused(4, "or waits: all threads are paused by thread",
+                            "collect (collecting.py:")
+    else:
+        done.assert_refused(4, "time is up")
+    target.finish()
+
+
 def test_c_code_that_begins_between_two_commands(python, terminal, tmp_path):
     """A look of before says nothing: the second command waits, and nobody else."""
     target = start("held_up", python, tmp_path / "go")

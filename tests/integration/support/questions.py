@@ -205,7 +205,8 @@ class Many(Any):
 
     def wrong(self, run):
         sums = re.findall(r"answer \+ (\d+)000\b", " ".join(map(str, self.words)))
-        if SUM.findall(run.output) != sums and not REFUSED.search(run.output):
+        entered = run.rc not in (3, 4) or self.was_answered(run)
+        if entered and SUM.findall(run.output) != sums and not REFUSED.search(run.output):
             return "%s answered %d: %.3000r" % (list(self.words), run.rc, run.output)
         return super().wrong(run)
 
