@@ -150,6 +150,7 @@ def test_in_a_pager(target, terminal, pager):
 PAGER = """\
 #!/bin/sh
 trap 'echo came' INT
+: > %(ready)s
 while ! [ -e %(mark)s ]; do sleep 0.1 || :; done
 wc -c > %(count)s
 """
@@ -157,12 +158,13 @@ wc -c > %(count)s
 
 def test_a_pager_has_all_of_the_text(target, terminal, tmp_path):
     """Also what was being written to it as Ctrl-C came, which is the pager's."""
-    mark, count, pager = (tmp_path / name for name in ("mark", "count", "pager"))
-    pager.write_text(PAGER % {"mark": mark, "count": count})
+    mark, count, pager, begun = (tmp_path / name for name in ("mark", "count", "pager", "ready"))
+    pager.write_text(PAGER % {"mark": mark, "count": count, "ready": begun})
     pager.chmod(0o700)
     session = terminal(target.pid, size=(24, 100), pager=str(pager))
     session.expect_prompt()
     session.type("pp list(range(60000))\r")
+    until("the pager has begun", begun.exists)
     until("it writes to a full pipe", lambda: open(
         "/proc/%d/syscall" % session.process.pid).read().split()[0] == WRITE)
     session.type("\x03")
