@@ -40,11 +40,12 @@ enum Place {
 struct Stack {
   enum Place place; /* its innermost function; or a caller, if that is more */
   int is_plain;     /* all of them are */
-  int is_at_rest;   /* between two rounds of a loop, or before its first line */
+  int is_after_round; /* of a loop */
+  int is_at_rest;     /* that, or before its first line */
 };
 
 /* For a plain place; after that, a place at rest in one that catches; after
- * another while, any but Python's own. */
+ * another while, any but in Python's own. */
 #define PATIENCE_NS 400000000L
 #define LONG_PATIENCE_NS 10000000000L
 /* Looks in a row after that: in between the client may give it up. */
@@ -70,9 +71,10 @@ static enum Place place_of(struct HdState* state,
                            int* is_ours);
 static int names_locks(struct HdState* state, HdPyObject* code);
 static int catches(struct HdState* state, HdPyObject* code);
-static int is_at_rest(struct HdState* state,
+static void find_rest(struct HdState* state,
                       HdPyObject* frame,
-                      HdPyObject* code);
+                      HdPyObject* code,
+                      struct Stack* stack);
 static int is_of_locks(const char* name);
 static int is_of_pythons_locks(const char* file);
 static int has(const char* text, const char* part);
@@ -183,17 +185,18 @@ static int may_raise(struct HdSession* session,
   }
   const struct Stack stack = read_stack(state, thread);
   const int64_t waited = now - running->wanted_since;
-  const int stays = in_call || !state->region->api.cancels_later;
-  return (stack.place == PLAIN && (stays || stack.is_plain)) ||
-         (stack.place <= CATCHES && (in_call || stack.is_at_rest) &&
-          waited > PATIENCE_NS) ||
-         (stack.place <= LOCKS && waited > LONG_PATIENCE_NS);
+  const int stays = !state->region->api.cancels_later;
+  return (stack.place == PLAIN && (in_call || stays || stack.is_plain)) ||
+         (waited > PATIENCE_NS &&
+          ((stack.place <= CATCHES && (in_call || stack.is_at_rest)) ||
+           (stack.place <= LOCKS && stays && stack.is_after_round))) ||
+         (waited > LONG_PATIENCE_NS && stack.place <= LOCKS);
 }
 
 /* Of what the expression has called; below it are our frames, and in a
  * suspended thread the program's. */
 static struct Stack read_stack(struct HdState* state, void* thread) {
-  struct Stack stack = {PLAIN, 1, 0};
+  struct Stack stack = {PLAIN, 1, 0, 0};
   int seen_other = 0;
   HdPyObject* frame = innermost(state, thread);
   for (int i = 0; frame && i < MOST_FRAMES; i++) {
@@ -202,7 +205,7 @@ static struct Stack read_stack(struct HdState* state, void* thread) {
     const enum Place place = place_of(state, code, 0, &is_ours);
     const enum Place by_name = place_of(state, code, 1, &is_ours);
     if (i == 0) {
-      stack.is_at_rest = is_at_rest(state, frame, code);
+      find_rest(state, frame, code, &stack);
     }
     drop(state, code);
     if (is_ours && seen_other) {
@@ -313,29 +316,34 @@ static int catches(struct HdState* state, HdPyObject* code) {
   return found;
 }
 
-static int is_at_rest(struct HdState* state,
+static void find_rest(struct HdState* state,
                       HdPyObject* frame,
-                      HdPyObject* code) {
+                      HdPyObject* code,
+                      struct Stack* stack) {
+  const struct HdApi* api = &state->region->api;
   HdPyObject* number = attribute(state, frame, "f_lasti");
-  const long at = number ? (long)(int)HD_CALL(state, PyLong_AsUnsignedLongMask,
-                                              NumberFunction)(number)
-                         : 0;
+  const long at =
+      number ? (long)(int)HD_CALL(state, PyLong_AsUnsignedLongMask,
+                                  NumberFunction)(number)
+             : 0;
   drop(state, number);
   const char* bytes = 0;
   HdPyObject* instructions = attribute(state, code, "co_code");
   const long size = bytes_of(state, instructions, &bytes);
-  const int rests =
-      at < 0 ||
-      (at < size && is_one_of(state->region->api.rest_opcodes, bytes[at]));
+  if (at >= 0 && at < size) {
+    stack->is_after_round = is_one_of(api->loop_opcodes, bytes[at]);
+    stack->is_at_rest =
+        stack->is_after_round || (unsigned char)bytes[at] == api->first_opcode;
+  } else {
+    stack->is_at_rest = at < 0;
+  }
   drop(state, instructions);
-  return rests;
 }
 
 static int is_of_locks(const char* name) {
-  return has(name, "acquire") || has(name, "release") || has(name, "_lock") ||
-         has(name, "Lock") || is_same(name, "lock") ||
-         is_same(name, "unlock") || is_same(name, "__enter__") ||
-         is_same(name, "__exit__");
+  return has(name, "acquire") || has(name, "release") ||
+         is_same(name, "lock") || is_same(name, "unlock") ||
+         is_same(name, "__enter__") || is_same(name, "__exit__");
 }
 
 static int is_of_pythons_locks(const char* file) {

@@ -185,11 +185,12 @@ struct HdApi {
   uint32_t frame_inner;
   uint32_t frame_locals;
 
-  /* For cancel.c. Bits, by an instruction's number: it is the end of a loop's
-   * round or the beginning of a function; up to 3.10, it sets up a `try` or a
-   * `with`. */
-  uint64_t rest_opcodes[4];
+  /* For cancel.c. Bits, by an instruction's number: it ends a loop's round; up
+   * to 3.10, it sets up a `try` or a `with`. And from 3.11 on a function's
+   * first, else no instruction's. */
+  uint64_t loop_opcodes[4];
   uint64_t try_opcodes[4];
+  uint32_t first_opcode;
   uint32_t cancels_later; /* from 3.13 on */
 };
 

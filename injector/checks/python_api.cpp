@@ -140,6 +140,7 @@ void find_tracing(
 // Up to 3.10 a jump on a condition ends a round, too.
 void find_opcodes(int minor, HdApi& table) {
   const OpcodeTable* const opcodes = opcode_table(minor);
+  table.first_opcode = HD_NO_OFFSET;
   for (std::size_t i = 0; opcodes && i < opcodes->size(); ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i % 64;
     switch ((*opcodes)[i].op) {
@@ -149,12 +150,11 @@ void find_opcodes(int minor, HdApi& table) {
       case Op::POP_JUMP_BACKWARD_IF_NONE:
       case Op::POP_JUMP_BACKWARD_IF_NOT_NONE:
       case Op::POP_JUMP_BACKWARD_IF_TRUE:
-      case Op::RESUME:
-        table.rest_opcodes[i / 64] |= bit;
+        table.loop_opcodes[i / 64] |= bit;
         break;
       case Op::POP_JUMP_IF_FALSE:
       case Op::POP_JUMP_IF_TRUE:
-        table.rest_opcodes[i / 64] |= minor <= 10 ? bit : 0;
+        table.loop_opcodes[i / 64] |= minor <= 10 ? bit : 0;
         break;
       case Op::SETUP_ASYNC_WITH:
       case Op::SETUP_EXCEPT:
