@@ -115,14 +115,21 @@ def _release_left(trace):
                 continue
             found = [frame.f_globals.get(name) for name in names]
             for value in list(frame.f_locals.values()):
-                inner = getattr(value, "__dict__", None)
-                if type(inner) is dict:
-                    found += [inner.get(name) for name in names]
+                found += _attributes(value, names)
             for one in found:
                 while type(one) is _thread.RLock and one._is_owned():
                     one.release()
         except Exception:  # of an audit hook
             pass
+
+
+def _attributes(value, names):
+    """Its own, without calling what the program may have in place of a look-up."""
+    try:
+        inner = object.__getattribute__(value, "__dict__")
+    except Exception:
+        inner = None
+    return [inner.get(name) for name in names] if type(inner) is dict else []
 
 
 def forget_our_frames(error):

@@ -69,6 +69,16 @@ struct HdRunning {
   uint32_t cancellable; /* enum HdCancellable */
   uint64_t thread;      /* pthread_t: on which it runs; GIL */
   int64_t wanted_since; /* that it ends; 0: not yet. GIL */
+  /* Canceller, GIL: the instruction at which it was seen, and since when. */
+  uint64_t seen_code;
+  int64_t seen_at;
+  int64_t seen_since;
+  int64_t free_since; /* nobody had the GIL */
+  int64_t seen_cpu;   /* its CPU time then */
+  /* The one at which it was seen oftenest, so many times more than elsewhere. */
+  uint64_t usual_code;
+  int64_t usual_at;
+  int32_t usual;
 };
 
 struct HdState;

@@ -44,7 +44,7 @@ static HdPyObject* run(struct HdState* state,
                        struct HdRunning* running,
                        HdPyObject* work,
                        int* raised);
-static int end_cancellable(struct HdRunning* running);
+static int end_cancellable(struct HdState* state, struct HdRunning* running);
 static HdPyObject* take_cancelled(struct HdState* state,
                                   HdPyObject* result,
                                   HdPyObject* cancelled);
@@ -266,17 +266,23 @@ static HdPyObject* run(struct HdState* state,
      * do, nor has the child. The session is its parent's. */
     hd_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
   }
-  *raised = end_cancellable(running);
+  *raised = end_cancellable(state, running);
   HD_CALL(state, Py_DecRef, ObjectFunction)(args);
   return result;
 }
 
 /* Whether Cancelled has been raised. */
-static int end_cancellable(struct HdRunning* running) {
+static int end_cancellable(struct HdState* state, struct HdRunning* running) {
   uint32_t seen = HD_CANCELLABLE;
   while (!HD_EXCHANGE(running->cancellable, seen, HD_NOT_CANCELLABLE)) {
-    /* Only without a GIL: the canceller is between two instructions. */
-    seen = seen == HD_CANCELLING ? HD_CANCELLED : seen;
+    /* Without a GIL the canceller is between two instructions. With one, it
+     * has lost it in the middle, and wants it. */
+    if (seen == HD_CANCELLING) {
+      if (!hd_is_free_threaded(state)) {
+        hd_nap(state);
+      }
+      seen = HD_CANCELLED;
+    }
   }
   return seen == HD_CANCELLED;
 }

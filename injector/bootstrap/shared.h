@@ -39,7 +39,7 @@ struct HdImageHeader {
 
 /* Where the Python source starts, from the start of struct HdRegion: behind
  * the bootstrap's own memory. */
-#define HD_AGENT_OFFSET 20480
+#define HD_AGENT_OFFSET 24576
 
 /* Functions of the target's libc and Python; data symbols where said. */
 struct HdApi {
@@ -130,6 +130,8 @@ struct HdApi {
   uint64_t PyThreadState_Clear;
   uint64_t PyThreadState_DeleteCurrent;
   uint64_t PyEval_AcquireThread;
+  uint64_t PyGC_Disable; /* both of 3.11 alone: see cancel.c */
+  uint64_t PyGC_Enable;
   uint64_t PyThreadState_GetFrame; /* from 3.9 on; before, thread_frame */
   uint64_t interpreters_head;      /* data: the first PyInterpreterState * */
   /* Offsets in PyInterpreterState, PyThreadState, and of the locked word in a
@@ -185,11 +187,14 @@ struct HdApi {
   uint32_t frame_inner;
   uint32_t frame_locals;
 
-  /* For cancel.c. Bits, by an instruction's number: it ends a loop's round; up
-   * to 3.10, it sets up a `try` or a `with`. And from 3.11 on a function's
-   * first, else no instruction's. */
+  /* For cancel.c. Bits, by an instruction's number: it calls; ends a loop's
+   * round; is there only in functions with a `try` or a `with`; from 3.14 on,
+   * only in those with a `with`, which calls what takes a lock as any function.
+   * And from 3.11 on a function's first, else no instruction's. */
+  uint64_t call_opcodes[4];
   uint64_t loop_opcodes[4];
   uint64_t try_opcodes[4];
+  uint64_t with_opcodes[4];
   uint32_t first_opcode;
   uint32_t cancels_later; /* from 3.13 on */
 };

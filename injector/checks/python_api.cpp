@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <optional>
@@ -137,13 +138,21 @@ void find_tracing(
   table.code_first_line = at.code_first_line;
 }
 
-// Up to 3.10 a jump on a condition ends a round, too.
 void find_opcodes(int minor, HdApi& table) {
   const OpcodeTable* const opcodes = opcode_table(minor);
   table.first_opcode = HD_NO_OFFSET;
   for (std::size_t i = 0; opcodes && i < opcodes->size(); ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i % 64;
     switch ((*opcodes)[i].op) {
+      case Op::CALL:
+      case Op::CALL_FUNCTION:
+      case Op::CALL_FUNCTION_EX:
+      case Op::CALL_FUNCTION_KW:
+      case Op::CALL_KW:
+      case Op::CALL_METHOD:
+      case Op::PRECALL:
+        table.call_opcodes[i / 64] |= bit;
+        break;
       case Op::JUMP_ABSOLUTE:
       case Op::JUMP_BACKWARD:
       case Op::POP_JUMP_BACKWARD_IF_FALSE:
@@ -152,15 +161,24 @@ void find_opcodes(int minor, HdApi& table) {
       case Op::POP_JUMP_BACKWARD_IF_TRUE:
         table.loop_opcodes[i / 64] |= bit;
         break;
-      case Op::POP_JUMP_IF_FALSE:
+      case Op::POP_JUMP_IF_FALSE:  // in 3.10 a loop may end so
       case Op::POP_JUMP_IF_TRUE:
-        table.loop_opcodes[i / 64] |= minor <= 10 ? bit : 0;
+        table.loop_opcodes[i / 64] |= minor == 10 ? bit : 0;
         break;
+      case Op::PUSH_EXC_INFO:  // from 3.11 on
       case Op::SETUP_ASYNC_WITH:
       case Op::SETUP_EXCEPT:
       case Op::SETUP_FINALLY:
       case Op::SETUP_WITH:
         table.try_opcodes[i / 64] |= bit;
+        break;
+      case Op::LOAD_SPECIAL:
+        table.with_opcodes[i / 64] |= bit;
+        break;
+      case Op::RESUME:
+        // Its specialized forms come later, and are not in a code's co_code.
+        table.first_opcode =
+            std::min(table.first_opcode, static_cast<std::uint32_t>(i));
         break;
       default:
         break;
@@ -287,6 +305,10 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
   api.table.thread_overflowed = at.thread_overflowed;
   api.table.thread_tracing = at.thread_tracing;
   find_opcodes(python.version.minor, api.table);
+  if (python.version.minor == 11) {
+    api.table.PyGC_Disable = optional({"PyGC_Disable"});
+    api.table.PyGC_Enable = optional({"PyGC_Enable"});
+  }
   api.table.cancels_later = python.version.at_least(13);
   api.table.frame_inner = at.frame_object_frame;
   api.table.frame_locals = at.frame_locals;

@@ -2,6 +2,7 @@
 threads, which want the same ones, go on."""
 
 import ast
+import os
 
 import pytest
 
@@ -9,7 +10,7 @@ import interpreters
 import processes
 from harness import evaluate, hangdbg, place, start, start_hangdbg, until
 
-FUNCTIONS = ["log_once", "put_and_get", "notify", "write"]
+FUNCTIONS = ["log_once", "put_and_get", "notify", "write", "block", "poll"]
 CANCELLED = 12
 
 
@@ -36,6 +37,7 @@ def test_when_time_is_up(function, python):
         done = hangdbg("eval", target.pid, in_a_loop(function), *place(target),
                        "--timeout", "0.1")
         assert done.rc == 4, done
+    until("the agent has gone", lambda: not processes.debugger_threads(target.pid))
     all_go_on(target)
     assert target.finish()["answer"] == 41
 
@@ -61,9 +63,52 @@ def test_when_the_client_is_killed(function, edge_python):
 def test_in_a_suspended_thread(edge_python):
     """There the program's own thread runs it."""
     target = start("lock_users", edge_python)
-    for function in FUNCTIONS:
+    for function in FUNCTIONS[:1] if interpreters.variant(
+            edge_python) == interpreters.FREE_THREADED else FUNCTIONS:
         done = hangdbg("attach", target.pid, *place(target), "--timeout", "0.2", "-c", "hold",
                        "-c", "p " + in_a_loop(function), "-c", "release")
-        assert "time is up" in done.out + done.err, done
+        assert "time is up" in done.err or "does not react" in done.err, done
     all_go_on(target)
     assert target.finish()["answer"] == 41
+
+
+@pytest.fixture
+def locked(edge_python):
+    if interpreters.variant(edge_python) == interpreters.FREE_THREADED:
+        pytest.skip("without a GIL it is raised wherever it is: docs/limits.md")
+    return start("lock_users", edge_python)
+
+
+def killed_while_it_waits(target, expression):
+    client = start_hangdbg("eval", target.pid, "counts.update(mine=1), " + expression,
+                           *place(target))
+    until("it runs", lambda: hangdbg(
+        "peek", target.pid, "counts['mine']", *place(target)).out == "1\n")
+    client.kill()
+    client.communicate()
+
+
+def goes_on_after(target, expression):
+    """What was waited for comes, and its lock is free afterwards."""
+    hangdbg("eval", target.pid, expression + " and None", *place(target))
+    until("the agent has gone", lambda: not processes.debugger_threads(target.pid))
+    evaluate(target, "counts.pop('mine')")
+    all_go_on(target)
+    assert target.finish()["answer"] == 41
+
+
+def test_that_waits_for_a_lock_in_c(locked):
+    """Which it gets when nobody wants it any more."""
+    evaluate(locked, "plain.acquire()")
+    killed_while_it_waits(locked, "block()")
+    goes_on_after(locked, "plain.release()")
+
+
+def test_that_waits_before_it_takes_a_lock(locked, tmp_path):
+    """Not in a call: from 3.11 on Python looks for an exception after the next one."""
+    path = str(tmp_path / "lines")
+    os.mkfifo(path)
+    with open(path, "r+b", buffering=0) as lines:
+        killed_while_it_waits(locked, "read(open(%r, 'rb'))" % path)
+        lines.write(b"line\n")
+        goes_on_after(locked, "None")

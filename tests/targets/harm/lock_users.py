@@ -1,6 +1,6 @@
-"""Main hangs in a lock. Four other threads take locks that functions of Python take and
-give back, as an expression does that calls log_once(), put_and_get(), notify() or write():
-an exception in the middle of such a function leaves its lock taken for ever."""
+"""Main hangs in a lock. Other threads take locks and give them back, one a function of
+WORK, as an expression does that calls it: an exception in the middle of such a function may
+leave its lock taken for ever."""
 
 import logging
 import queue
@@ -66,6 +66,37 @@ def write():
         own.release()
 
 
+def block():
+    with plain:
+        texts.append("text")
+    for _ in range(3):
+        with own:
+            for number in (1, 2, 3):
+                numbers[0] += number
+
+
+def next_line(lines):
+    for line in lines:
+        return line
+
+
+def read(lines):
+    """In a function that names no lock and catches nothing; its caller then takes one."""
+    line = next_line(lines)
+    plain.acquire()
+    try:
+        numbers[0] += len(line)
+    finally:
+        plain.release()
+
+
+def poll():
+    try:
+        nothing.get(timeout=0.01)
+    except queue.Empty:
+        pass
+
+
 def work(check):
     while not stop:
         check()
@@ -80,16 +111,16 @@ def wait_for_lock(lock):
     return answer
 
 
-stop, texts = [], []
+WORK = (log_once, put_and_get, notify, write, block, poll)
+stop, texts, numbers = [], [], [0]
 logger = logging.getLogger("of-its-own")
 logger.propagate = False
 logger.addHandler(logging.StreamHandler(Nowhere()))
-items = queue.Queue()
+items, nothing = queue.Queue(), queue.Queue()
 condition = threading.Condition()
-own = Lock()
-counts = dict.fromkeys(("log_once", "put_and_get", "notify", "write"), 0)
-threads = [threading.Thread(target=work, args=(check,)) for check in (
-    log_once, put_and_get, notify, write)]
+own, plain = Lock(), threading.Lock()
+counts = {check.__name__: 0 for check in WORK}
+threads = [threading.Thread(target=work, args=(check,)) for check in WORK]
 for thread in threads:
     thread.start()
 lock = threading.Lock()
