@@ -4,6 +4,7 @@
  *   sessions.c  sessions come and go; their records
  *   executor.c  a session's thread: a message, the GIL, the agent, the answer
  *   cancel.c    what is to end
+ *   places.c    where a thread stands, and whether it may be cancelled there
  *   give_up.c   what does not react to its end is not waited for
  *   interpreters.c  into an interpreter and out of it
  *   frame_locals.c  reading and writing them

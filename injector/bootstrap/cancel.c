@@ -15,45 +15,12 @@
  * again; from 3.13 on that was asked before, and it comes up at the next such
  * place, be it in a caller. One that gave up the GIL for what a C function
  * does: after that call. */
-#include "injector/bootstrap/bootstrap.h"
+#include "injector/bootstrap/places.h"
 #include "injector/bootstrap/syscalls_x86_64.h"
 
 typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
-typedef void (*ObjectFunction)(HdPyObject*);
-typedef HdPyObject* (*FrameFunction)(void*);
-typedef HdPyObject* (*AttributeFunction)(HdPyObject*, const char*);
-typedef const char* (*TextFunction)(HdPyObject*);
-typedef int (*BytesFunction)(HdPyObject*, char**, long*);
-typedef long (*SizeFunction)(HdPyObject*);
-typedef HdPyObject* (*ItemFunction)(HdPyObject*, long);
-typedef void (*VoidFunction)(void);
-typedef unsigned long (*NumberFunction)(HdPyObject*);
 typedef void* (*SaveFunction)(void);
 typedef void (*RestoreFunction)(void*);
-
-/* What a function does. */
-enum Place {
-  PLAIN,   /* it catches nothing and names no lock: nothing is lost there */
-  CATCHES, /* it has a `try` or a `with` */
-  LOCKS,   /* by a name, it or one that it uses takes or gives back a lock */
-};
-
-/* Where a thread stands. */
-struct Stack {
-  enum Place place;   /* its innermost function; or a caller, if that is more */
-  enum Place callers; /* all of them, as looked at as the innermost */
-  int is_wait;   /* threading's Condition.wait: it is made to be interrupted */
-  uint64_t code; /* of the innermost, and its instruction */
-  long at;
-  int is_call; /* what that does */
-  int is_after_round;
-  int is_first;
-};
-
-struct Whose {
-  int is_ours;
-  int is_run; /* what run_user_code and run_debugged call (agent) */
-};
 
 /* For a plain place; after that another will do at which nothing is lost; then
  * any where no lock is named; then any. */
@@ -71,7 +38,6 @@ struct Whose {
  * may give it up. */
 #define RUN_NS 400000000L
 #define LATER_RUN_NS 40000000L
-#define MOST_FRAMES 200
 /* Less than Python's switch interval: nobody was asked to give up the GIL. */
 #define AT_ONCE_NS 2000000L
 
@@ -83,46 +49,16 @@ static int wait_for_gil(struct HdSession* session);
 static int may_raise(struct HdSession* session,
                      struct HdRunning* running,
                      int was_free);
-static int looks_anywhere(const struct HdApi* api);
-static int comes_up_here(const struct HdApi* api,
-                         const struct Stack* stack,
+static int comes_up_here(const struct HdState* state,
+                         const struct HdStack* stack,
                          int is_steady);
 static int is_steady(struct HdSession* session,
                      struct HdRunning* running,
-                     const struct Stack* stack,
+                     const struct HdStack* stack,
                      int was_free);
-static int is_usual(struct HdRunning* running, const struct Stack* stack);
+static int is_usual(struct HdRunning* running, const struct HdStack* stack);
 static int64_t cpu_time(struct HdSession* session, struct HdRunning* running);
 static int set_collecting(struct HdState* state, int on);
-static struct Stack read_stack(struct HdState* state, void* thread);
-static HdPyObject* innermost(struct HdState* state, void* thread);
-static HdPyObject* code_of(struct HdState* state, HdPyObject* frame);
-static enum Place place_of(struct HdState* state,
-                           HdPyObject* code,
-                           int by_its_name,
-                           struct Whose* whose);
-static const char* text_of(struct HdState* state, HdPyObject* text);
-static int names_locks(struct HdState* state, HdPyObject* code);
-static int has_one_of(struct HdState* state,
-                      HdPyObject* code,
-                      const uint64_t* opcodes);
-static void find_instruction(struct HdState* state,
-                             HdPyObject* frame,
-                             HdPyObject* code,
-                             struct Stack* stack);
-static int is_of_locks(const char* name);
-static int is_condition_wait(struct HdState* state, HdPyObject* code);
-static int has(const char* text, const char* part);
-static int ends(const char* text, const char* part);
-static int is_same(const char* text, const char* other);
-static long bytes_of(struct HdState* state,
-                     HdPyObject* object,
-                     const char** bytes);
-static int is_one_of(const uint64_t* opcodes, char opcode);
-static HdPyObject* attribute(struct HdState* state,
-                             HdPyObject* object,
-                             const char* name);
-static void drop(struct HdState* state, HdPyObject* object);
 
 void* hd_canceller_main(void* argument) {
   struct HdSession* session = argument;
@@ -224,18 +160,18 @@ static int may_raise(struct HdSession* session,
     return 1;
   }
   const int collects = set_collecting(state, 0);
-  const struct Stack stack = read_stack(state, thread);
+  const struct HdStack stack = hd_read_stack(state, thread);
   set_collecting(state, collects);
   const int steady = is_steady(session, running, &stack, was_free);
-  const int here = comes_up_here(api, &stack, steady);
+  const int here = comes_up_here(state, &stack, steady);
   const int64_t waited = now - running->wanted_since;
-  if (stack.place == PLAIN && (here || stack.callers == PLAIN)) {
+  if (stack.place == HD_PLAIN && (here || stack.callers == HD_PLAIN)) {
     return 1;
   }
   if (waited > PATIENCE_NS && here) {
     const int is_exact = !api->cancels_later;
     if (stack.is_wait ? stack.is_call && (steady || is_usual(running, &stack))
-        : stack.place == CATCHES
+        : stack.place == HD_CATCHES
             ? stack.is_call || stack.is_after_round || stack.is_first
             : is_exact && stack.is_after_round) {
       return 1;
@@ -244,23 +180,18 @@ static int may_raise(struct HdSession* session,
   /* One that names a lock may be about to get it. But it is not to go from wait
    * to wait for ever. */
   const int moves = cpu_time(session, running) > running->seen_cpu + WORK_NS;
-  return (waited > LONG_PATIENCE_NS && stack.place <= CATCHES &&
-          stack.callers <= CATCHES) ||
+  return (waited > LONG_PATIENCE_NS && stack.place <= HD_CATCHES &&
+          stack.callers <= HD_CATCHES) ||
          (waited > LONGEST_PATIENCE_NS && (moves || !steady));
 }
 
-/* After each instruction: up to 3.10. */
-static int looks_anywhere(const struct HdApi* api) {
-  return api->first_opcode == HD_NO_OFFSET;
-}
-
-static int comes_up_here(const struct HdApi* api,
-                         const struct Stack* stack,
+static int comes_up_here(const struct HdState* state,
+                         const struct HdStack* stack,
                          int is_steady) {
-  if (api->cancels_later) {
+  if (state->region->api.cancels_later) {
     return is_steady && stack->is_call;
   }
-  return looks_anywhere(api) || stack->is_call || stack->is_after_round ||
+  return hd_looks_anywhere(state) || stack->is_call || stack->is_after_round ||
          stack->is_first;
 }
 
@@ -269,7 +200,7 @@ static int comes_up_here(const struct HdApi* api,
  * GIL gets it in between. */
 static int is_steady(struct HdSession* session,
                      struct HdRunning* running,
-                     const struct Stack* stack,
+                     const struct HdStack* stack,
                      int was_free) {
   const int64_t now = hd_now();
   const int64_t cpu = cpu_time(session, running);
@@ -290,7 +221,7 @@ static int is_steady(struct HdSession* session,
 
 /* Seen there oftener than elsewhere, and again and again: of several calls it
  * is the one that blocks. */
-static int is_usual(struct HdRunning* running, const struct Stack* stack) {
+static int is_usual(struct HdRunning* running, const struct HdStack* stack) {
   if (stack->code == running->usual_code && stack->at == running->usual_at) {
     return ++running->usual >= USUAL;
   }
@@ -327,238 +258,4 @@ static int set_collecting(struct HdState* state, int on) {
   }
   return on ? HD_CALL(state, PyGC_Enable, CollectFunction)()
             : HD_CALL(state, PyGC_Disable, CollectFunction)();
-}
-
-/* Of what the expression has called; below it is our run(), and in a suspended
- * thread what the program does. */
-static struct Stack read_stack(struct HdState* state, void* thread) {
-  struct Stack stack = {PLAIN, PLAIN, 0, 0, 0, 0, 0, 0};
-  int seen_other = 0;
-  HdPyObject* frame = innermost(state, thread);
-  for (int i = 0; frame && i < MOST_FRAMES; i++) {
-    HdPyObject* code = code_of(state, frame);
-    struct Whose whose = {0, 0};
-    const enum Place by_name = place_of(state, code, 1, &whose);
-    const enum Place place = i == 0 || !looks_anywhere(&state->region->api)
-                                 ? place_of(state, code, 0, &whose)
-                                 : by_name;
-    if (i == 0) {
-      find_instruction(state, frame, code, &stack);
-      stack.is_wait = is_condition_wait(state, code);
-    }
-    drop(state, code);
-    if (whose.is_run || (whose.is_ours && seen_other)) {
-      break;
-    }
-    seen_other |= !whose.is_ours;
-    if (i > 0 && place > stack.callers) {
-      stack.callers = place;
-    }
-    const enum Place counts = i == 0 ? place : by_name;
-    stack.place = counts > stack.place ? counts : stack.place;
-    stack.is_wait &= by_name != LOCKS;
-    HdPyObject* caller = attribute(state, frame, "f_back");
-    drop(state, frame);
-    frame = caller;
-    if (caller == (HdPyObject*)state->region->api.none) {
-      drop(state, caller);
-      frame = 0;
-    }
-  }
-  drop(state, frame);
-  return stack;
-}
-
-static HdPyObject* innermost(struct HdState* state, void* thread) {
-  const struct HdApi* api = &state->region->api;
-  if (api->PyThreadState_GetFrame) {
-    return HD_CALL(state, PyThreadState_GetFrame, FrameFunction)(thread);
-  }
-  HdPyObject* frame = *(HdPyObject**)((char*)thread + api->thread_frame);
-  if (frame) {
-    HD_CALL(state, Py_IncRef, ObjectFunction)(frame);
-  }
-  return frame;
-}
-
-/* Not by the attribute: hooks of sys.audit would be asked. */
-static HdPyObject* code_of(struct HdState* state, HdPyObject* frame) {
-  const struct HdApi* api = &state->region->api;
-  if (api->PyFrame_GetCode) {
-    return HD_CALL(state, PyFrame_GetCode, FrameFunction)(frame);
-  }
-  HdPyObject* code = *(HdPyObject**)((char*)frame + api->frame_code);
-  HD_CALL(state, Py_IncRef, ObjectFunction)(code);
-  return code;
-}
-
-static enum Place place_of(struct HdState* state,
-                           HdPyObject* code,
-                           int by_its_name,
-                           struct Whose* whose) {
-  const struct HdApi* api = &state->region->api;
-  HdPyObject* name_object = attribute(state, code, "co_name");
-  HdPyObject* file_object = attribute(state, code, "co_filename");
-  const char* name = text_of(state, name_object);
-  const char* file = text_of(state, file_object);
-  whose->is_ours = is_same(file, "<hangdbg>");
-  whose->is_run = whose->is_ours && is_same(name, "run");
-  enum Place place = PLAIN;
-  if (is_of_locks(name)) {
-    place = LOCKS;
-  } else if (!by_its_name) {
-    place =
-        names_locks(state, code) || has_one_of(state, code, api->with_opcodes)
-            ? LOCKS
-        : has_one_of(state, code, api->try_opcodes) ? CATCHES
-                                                    : PLAIN;
-  }
-  drop(state, name_object);
-  drop(state, file_object);
-  return place;
-}
-
-/* "" where it has none. */
-static const char* text_of(struct HdState* state, HdPyObject* text) {
-  const char* at =
-      text ? HD_CALL(state, PyUnicode_AsUTF8, TextFunction)(text) : 0;
-  HD_CALL(state, PyErr_Clear, VoidFunction)();
-  return at ? at : "";
-}
-
-static int names_locks(struct HdState* state, HdPyObject* code) {
-  int found = 0;
-  HdPyObject* names = attribute(state, code, "co_names");
-  const long count =
-      names ? HD_CALL(state, PyTuple_Size, SizeFunction)(names) : 0;
-  for (long i = 0; !found && i < count; i++) {
-    found = is_of_locks(text_of(
-        state, HD_CALL(state, PyTuple_GetItem, ItemFunction)(names, i)));
-  }
-  drop(state, names);
-  return found;
-}
-
-static int has_one_of(struct HdState* state,
-                      HdPyObject* code,
-                      const uint64_t* opcodes) {
-  const char* bytes = 0;
-  HdPyObject* instructions = attribute(state, code, "co_code");
-  const long size = bytes_of(state, instructions, &bytes);
-  int found = size < 0;
-  for (long i = 0; i < size && !found; i += 2) {
-    found = is_one_of(opcodes, bytes[i]);
-  }
-  drop(state, instructions);
-  return found;
-}
-
-static void find_instruction(struct HdState* state,
-                             HdPyObject* frame,
-                             HdPyObject* code,
-                             struct Stack* stack) {
-  const struct HdApi* api = &state->region->api;
-  HdPyObject* number = attribute(state, frame, "f_lasti");
-  stack->code = (uint64_t)code;
-  stack->at = number ? (long)(int)HD_CALL(state, PyLong_AsUnsignedLongMask,
-                                          NumberFunction)(number)
-                     : 0;
-  drop(state, number);
-  const char* bytes = 0;
-  HdPyObject* instructions = attribute(state, code, "co_code");
-  const long size = bytes_of(state, instructions, &bytes);
-  if (stack->at >= 0 && stack->at < size) {
-    const char opcode = bytes[stack->at];
-    stack->is_call = is_one_of(api->call_opcodes, opcode);
-    stack->is_after_round = is_one_of(api->loop_opcodes, opcode);
-    stack->is_first = (unsigned char)opcode == api->first_opcode;
-  } else {
-    stack->is_first = stack->at < 0;
-  }
-  drop(state, instructions);
-}
-
-static int is_condition_wait(struct HdState* state, HdPyObject* code) {
-  HdPyObject* name = attribute(state, code, "co_name");
-  HdPyObject* file = attribute(state, code, "co_filename");
-  const int found = is_same(text_of(state, name), "wait") &&
-                    ends(text_of(state, file), "threading.py");
-  drop(state, name);
-  drop(state, file);
-  return found;
-}
-
-static int is_of_locks(const char* name) {
-  return has(name, "acquire") || has(name, "release") || has(name, "flock") ||
-         is_same(name, "lock") || is_same(name, "unlock") ||
-         is_same(name, "lockf") || is_same(name, "lock_file") ||
-         is_same(name, "unlock_file") || is_same(name, "__enter__") ||
-         is_same(name, "__exit__");
-}
-
-static int ends(const char* text, const char* part) {
-  for (; *text; text++) {
-    if (is_same(text, part)) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
-static int has(const char* text, const char* part) {
-  for (; *text; text++) {
-    int i = 0;
-    while (part[i] && text[i] == part[i]) {
-      i++;
-    }
-    if (!part[i]) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
-static int is_same(const char* text, const char* other) {
-  while (*text && *text == *other) {
-    text++;
-    other++;
-  }
-  return *text == *other;
-}
-
-/* -1 where they cannot be had. */
-static long bytes_of(struct HdState* state,
-                     HdPyObject* object,
-                     const char** bytes) {
-  char* at = 0;
-  long size = -1;
-  if (object && HD_CALL(state, PyBytes_AsStringAndSize, BytesFunction)(
-                    object, &at, &size) == 0) {
-    *bytes = at;
-    return size;
-  }
-  HD_CALL(state, PyErr_Clear, VoidFunction)();
-  return -1;
-}
-
-static int is_one_of(const uint64_t* opcodes, char opcode) {
-  const unsigned number = (unsigned char)opcode;
-  return opcodes[number / 64] >> (number % 64) & 1;
-}
-
-/* 0 where it has none. */
-static HdPyObject* attribute(struct HdState* state,
-                             HdPyObject* object,
-                             const char* name) {
-  HdPyObject* value = object ? HD_CALL(state, PyObject_GetAttrString,
-                                       AttributeFunction)(object, name)
-                             : 0;
-  HD_CALL(state, PyErr_Clear, VoidFunction)();
-  return value;
-}
-
-static void drop(struct HdState* state, HdPyObject* object) {
-  if (object) {
-    HD_CALL(state, Py_DecRef, ObjectFunction)(object);
-  }
 }
