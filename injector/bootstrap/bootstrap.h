@@ -76,7 +76,8 @@ struct HdRunning {
   int64_t seen_since;
   int64_t free_since; /* nobody had the GIL */
   int64_t seen_cpu;   /* its CPU time then */
-  /* The one at which it was seen oftenest, so many times more than elsewhere. */
+  /* The one at which it was seen oftenest, so many times more than elsewhere.
+   */
   uint64_t usual_code;
   int64_t usual_at;
   int32_t usual;
