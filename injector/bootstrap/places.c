@@ -199,7 +199,8 @@ static int is_condition_wait(struct HdState* state, HdPyObject* code) {
   HdPyObject* name = attribute(state, code, "co_name");
   HdPyObject* file = attribute(state, code, "co_filename");
   const int found = is_same(text_of(state, name), "wait") &&
-                    ends(text_of(state, file), "threading.py");
+                    (ends(text_of(state, file), "/threading.py") ||
+                     is_same(text_of(state, file), "threading.py"));
   drop(state, name);
   drop(state, file);
   return found;
