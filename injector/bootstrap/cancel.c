@@ -9,7 +9,7 @@
  * again where that is no place for it (docs/decisions/0128).
  *
  * Where does it come up? Python looks for it (eval_breaker in Python/ceval.c)
- * up to 3.10 after each instruction, from 3.11 on at the beginning of a
+ * up to 3.9 after each instruction, from 3.10 on at the beginning of a
  * function, after a call of C and after each round of a loop. A thread that
  * gave up the GIL when it was asked to looks for it, up to 3.12, once it has it
  * again; from 3.13 on that was asked before, and it comes up at the next such

@@ -28,9 +28,9 @@ struct HdStack {
  */
 struct HdStack hd_read_stack(struct HdState* state, void* thread);
 
-/* Whether Python looks for an exception after each instruction: up to 3.10. */
+/* Whether Python looks for an exception after each instruction. */
 static inline int hd_looks_anywhere(const struct HdState* state) {
-  return state->region->api.first_opcode == HD_NO_OFFSET;
+  return state->region->api.cancels_anywhere != 0;
 }
 
 #endif

@@ -196,7 +196,8 @@ struct HdApi {
   uint64_t try_opcodes[4];
   uint64_t with_opcodes[4];
   uint32_t first_opcode;
-  uint32_t cancels_later; /* from 3.13 on */
+  uint32_t cancels_anywhere; /* up to 3.9 */
+  uint32_t cancels_later;    /* from 3.13 on */
 };
 
 /* Where a joining client finds its ends of its two channels. With sockets,

@@ -309,6 +309,7 @@ Result<TargetApi> find_target_api(const MemoryReader& memory,
     api.table.PyGC_Disable = optional({"PyGC_Disable"});
     api.table.PyGC_Enable = optional({"PyGC_Enable"});
   }
+  api.table.cancels_anywhere = !python.version.at_least(10);
   api.table.cancels_later = python.version.at_least(13);
   api.table.frame_inner = at.frame_object_frame;
   api.table.frame_locals = at.frame_locals;
