@@ -115,7 +115,7 @@ def _release_left(trace):
                 continue
             found = [frame.f_globals.get(name) for name in names]
             for value in list(frame.f_locals.values()):
-                found += _attributes(value, names)
+                found += _own_values(value, names)
             for one in found:
                 while type(one) is _thread.RLock and one._is_owned():
                     one.release()
@@ -123,7 +123,7 @@ def _release_left(trace):
             pass
 
 
-def _attributes(value, names):
+def _own_values(value, names):
     """Its own, without calling what the program may have in place of a look-up."""
     try:
         inner = object.__getattribute__(value, "__dict__")
