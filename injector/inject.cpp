@@ -106,7 +106,7 @@ Result<AllowedCalls> ask_filter(const AttachTarget& target, Deadline deadline) {
     WaitKeeper wait(target.pid, tid);
     answer = run_as_tracer([&]() -> Result<AllowedCalls> {
       auto thread = TRY(TracedThread::seize(tid));
-      TRY(thread.interrupt(deadline.capped(kInjectStopTimeout)));
+      TRY(wait.interrupt(thread, deadline.capped(kInjectStopTimeout)));
       wait.stopped(thread, TRY(thread.registers()));
       auto allowed = read_allowed_calls(target.pid, thread, target.makers);
       TRY(wait.let_go(thread));
@@ -287,7 +287,7 @@ Result<Address> start_agent_on(const AttachTarget& target,
                             "fail its call",
                             tid));
   }
-  TRY(thread.interrupt(deadline.capped(kInjectStopTimeout)));
+  TRY(wait.interrupt(thread, deadline.capped(kInjectStopTimeout)));
   const auto stopped_at = Steps::Clock::now();
   checkpoint("stopped");
   steps.done("stop");

@@ -89,7 +89,7 @@ Status read_and_check(const AttachTarget& target, int tid, Deadline deadline) {
   WaitKeeper wait(target.pid, tid);
   const Status may = run_as_tracer([&]() -> Status {
     auto thread = TRY(TracedThread::seize(tid));
-    TRY(thread.interrupt(deadline.capped(kFilterStop)));
+    TRY(wait.interrupt(thread, deadline.capped(kFilterStop)));
     wait.stopped(thread, TRY(thread.registers()));
     Status checked = check_stop(target, thread);
     TRY(wait.let_go(thread));

@@ -16,8 +16,7 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(5);
-// So long what was read goes alike with the monotonic clock.
-constexpr auto kFresh = std::chrono::milliseconds(200);
+constexpr double kFreshS = 0.2;  // the age of a reading that is used again
 
 // How far the clock of this thread's CPU is ahead of the monotonic one. It runs
 // right now: its last run is the time.
@@ -67,22 +66,32 @@ std::optional<double> last_ran_s(int pid, int tid) {
   return ran_ms > 0 ? std::optional(ran_ms / 1000) : std::nullopt;
 }
 
-std::optional<double> scheduler_now_s(int cpu) {
+std::optional<double> scheduler_since_s(int cpu, double then_s) {
   struct Reading {
-    Deadline fresh = Deadline::in({});
+    std::optional<double> read_s;  // on the monotonic clock; empty: never
     std::optional<double> ahead_s;
+
+    double age_s() const { return monotonic_s() - *read_s; }
   };
   thread_local std::map<int, Reading> readings;
   Reading& reading = readings[cpu];
-  if (reading.fresh.expired()) {
+  const auto since_s = [&] {
+    return reading.ahead_s
+               ? std::optional(monotonic_s() + *reading.ahead_s - then_s)
+               : std::nullopt;
+  };
+  // A reading from before `then_s` would add what was taken in between, which
+  // is no more than the time in between.
+  if (!reading.read_s || reading.age_s() > kFreshS ||
+      (reading.ahead_s && *since_s() <= reading.age_s())) {
+    reading.read_s = monotonic_s();
     reading.ahead_s = ahead_here_s(cpu);
     if (!reading.ahead_s) {
       reading.ahead_s = ahead_there_s(cpu);
     }
-    reading.fresh = Deadline::in(kFresh);
   }
-  return reading.ahead_s ? std::optional(monotonic_s() + *reading.ahead_s)
-                         : std::nullopt;
+  const auto since = since_s();
+  return since && *since >= 0 ? since : std::nullopt;
 }
 
 std::optional<double> scheduler_now_here_s() {

@@ -16,10 +16,11 @@ double monotonic_s();
 // CONFIG_SCHED_DEBUG).
 std::optional<double> last_ran_s(int pid, int tid);
 
-// What time it is on that CPU's clock. Only a thread that runs there knows, so
-// one of ours goes there for a moment, 5 ms at most. Empty: it may not, or the
-// CPU has no time for it.
-std::optional<double> scheduler_now_s(int cpu);
+// For how long at least that CPU's clock has been past `then_s`: what the
+// hypervisor has taken meanwhile may not be counted. Only a thread that runs
+// there knows the time, so one of ours goes there for a moment, 5 ms at most.
+// Empty: it may not, or the CPU has no time for it, or `then_s` is yet to come.
+std::optional<double> scheduler_since_s(int cpu, double then_s);
 
 // What time it is on the clock of the CPU that this thread runs on: that of
 // another may be seconds away from it.

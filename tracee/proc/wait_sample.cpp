@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/text.h"
@@ -46,12 +47,10 @@ void tell_how_long_asleep(int pid, int tid, int cpu, WaitSample& look) {
     look.asleep_s = 0;
     return;
   }
-  const auto since_then = [&](std::optional<double> now) {
-    return now && *now >= *ran ? std::optional(*now - *ran) : std::nullopt;
-  };
-  look.asleep_s = since_then(scheduler_now_s(cpu));
+  look.asleep_s = scheduler_since_s(cpu, *ran);
   if (!look.asleep_s) {
-    look.about_asleep_s = since_then(scheduler_now_here_s()).value_or(0);
+    look.about_asleep_s =
+        std::max(0.0, scheduler_now_here_s().value_or(*ran) - *ran);
   }
 }
 

@@ -71,11 +71,16 @@ TracedThread::~TracedThread() {
 }
 
 Status TracedThread::interrupt(Deadline deadline, std::vector<int>* later) {
+  TRY(ask_to_stop());
+  return await_stop(deadline, later);
+}
+
+Status TracedThread::ask_to_stop() {
   ran_at_ = Deadline::Clock::now();
   if (ptrace_call(PTRACE_INTERRUPT, tid_, nullptr, nullptr) != 0) {
     return ptrace_failed("INTERRUPT", tid_);
   }
-  return await_stop(deadline, later);
+  return {};
 }
 
 Status TracedThread::await_stop(Deadline deadline, std::vector<int>* later) {

@@ -42,7 +42,8 @@ class TracedThread {
   // stop: the thread is stopped and can be detached).
   Status interrupt(Deadline deadline, std::vector<int>* later = nullptr);
 
-  // Waits on for the stop that `interrupt` has asked for.
+  // The two halves of it.
+  Status ask_to_stop();
   Status await_stop(Deadline deadline, std::vector<int>* later = nullptr);
 
   // The last moment before the stop at which it was seen not to be stopped yet.

@@ -1,6 +1,7 @@
 #include "tracee/ptrace/wait_keeper.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -16,6 +17,11 @@ namespace {
 
 // Shorter waits are not worth a stop more.
 constexpr double kWorthIt = 0.05;  // seconds
+// To learn that it has not run, and to ask it to stop, which has an idle CPU
+// woken. Between the two is less than a microsecond if our CPU was not taken
+// from us: a thread that is woken and gets a CPU needs more for its next call.
+constexpr auto kLearnt = std::chrono::microseconds(10);
+constexpr auto kAsked = std::chrono::microseconds(100);
 // Each step takes microseconds on a machine that has a CPU for the thread. The
 // thread is not stopped meanwhile.
 constexpr auto kOneStep = std::chrono::milliseconds(10);
@@ -68,13 +74,21 @@ bool is_same_caller(const user_regs_struct& one,
          one.r15 == other.r15;
 }
 
+// How often our thread was without a CPU.
+long own_switches() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
 bool is_restarted(const Registers& registers) {
   return resume_point(registers).pc != registers.pc();
 }
 
 }  // namespace
 
-WaitKeeper::WaitKeeper(int pid, int tid) : pid_(pid), tid_(tid) {
+WaitKeeper::WaitKeeper(int pid, int tid)
+    : pid_(pid), tid_(tid), task_(pid, tid) {
   const auto switches = voluntary_switches(pid, tid);
   const auto wait = sample_wait(pid, tid);
   const auto call = read_task_syscall(pid, tid);
@@ -93,6 +107,20 @@ WaitKeeper::WaitKeeper(int pid, int tid) : pid_(pid), tid_(tid) {
   runs_ = wait->runs.times;
 }
 
+// One that is woken before the stop was asked for may run, wait anew, and stop
+// on the way into that wait: all that `stopped` looks at is then the same.
+Status WaitKeeper::interrupt(TracedThread& thread, Deadline deadline) {
+  const auto switches = own_switches();
+  const Deadline learnt = Deadline::in(kLearnt);
+  const Deadline asked = Deadline::in(kAsked);
+  const bool sleeps = before_ && has_run(0) && !learnt.expired();
+  TRY(thread.ask_to_stop());
+  if (!sleeps || asked.expired() || own_switches() != switches) {
+    before_.reset();
+  }
+  return thread.await_stop(deadline);
+}
+
 // It has run once, and given its CPU away once: for this stop. Either alone
 // does not prove it: a thread that is woken, continues, loses its CPU on the
 // way into the next wait and is stopped there has given it away only once.
@@ -101,7 +129,7 @@ void WaitKeeper::stopped(const TracedThread& thread,
   if (before_ && thread.tid() == tid_ && registers.in_syscall() &&
       (is_restarted(registers) || is_called_again(registers)) &&
       registers.sp() == before_->call.sp &&
-      registers.pc() == before_->call.pc && has_run_once() &&
+      registers.pc() == before_->call.pc && has_run(1) &&
       voluntary_switches(pid_, tid_) == before_->switches + 1) {
     at_ = registers;
   }
@@ -131,9 +159,9 @@ void WaitKeeper::note() {
   }
 }
 
-bool WaitKeeper::has_run_once() const {
-  const auto runs = read_task_runs(pid_, tid_);
-  return runs && runs->times == runs_ + 1;
+bool WaitKeeper::has_run(std::uint64_t times) const {
+  const auto runs = task_.runs();
+  return runs && runs->times == runs_ + times;
 }
 
 bool WaitKeeper::enters_again(const Registers& now) const {

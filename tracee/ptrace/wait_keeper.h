@@ -3,12 +3,14 @@
 //
 // It is noted only if that is proved: the thread's next step is the
 // same call with the same arguments, at the same place of the same stack, and
-// it falls asleep in it. So no code of the program has run in between.
+// it falls asleep in it. So no code of the program has run in between: nor
+// before the stop, for it slept until it was asked to stop.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
+#include "tracee/proc/kept_task.h"
 #include "tracee/proc/kept_wait.h"
 #include "tracee/ptrace/traced_thread.h"
 
@@ -18,6 +20,9 @@ class WaitKeeper {
  public:
   // Looks at the thread, before it is stopped.
   WaitKeeper(int pid, int tid);
+
+  // Stops it (TracedThread::interrupt).
+  Status interrupt(TracedThread& thread, Deadline deadline);
 
   // In its stop, before anything is changed in it.
   void stopped(const TracedThread& thread, const Registers& registers);
@@ -30,12 +35,13 @@ class WaitKeeper {
   void note();
 
  private:
-  bool has_run_once() const;
+  bool has_run(std::uint64_t times) const;
   bool enters_again(const Registers& now) const;
   Status watch_falling_asleep(TracedThread& thread);
 
   int pid_;
   int tid_;
+  KeptTask task_;
   std::optional<KeptWait> before_;
   std::uint64_t runs_ = 0;  // times that it had run, when `before_` was taken
   std::optional<Registers> at_;

@@ -83,7 +83,7 @@ void visit(int pid, const Between& between) {
   WaitKeeper wait(pid, pid);
   run_as_tracer([&] {
     auto thread = TracedThread::seize(pid);
-    if (!thread || !thread->interrupt(patience())) {
+    if (!thread || !wait.interrupt(*thread, patience())) {
       return false;
     }
     const auto registers = thread->registers();
