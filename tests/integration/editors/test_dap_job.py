@@ -13,7 +13,7 @@ from dap_client import DapClient, Refused
 from harness import PROGRAM, hangdbg, until
 from test_clients import SCRIPTS, client, run
 from torch_job import (  # noqa: F401
-    IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, running_job, running_jobs, torch_python)
+    FOR_EVER, IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, running_job, running_jobs, torch_python)
 
 pytestmark = pytest.mark.slow
 CAN = {"supportsStartDebuggingRequest": True}
@@ -142,8 +142,8 @@ def test_goes_on_without_us(running_job, end):
 @pytest.fixture
 def late(torch_python, tmp_path):
     """Rank 2 is late by many seconds: the others wait for it, with the timeout of before;
-    then they go round quickly."""
-    job = Job(torch_python, "once", tmp_path, 400, 60)
+    then they go round until they may end."""
+    job = Job(torch_python, "once", tmp_path, FOR_EVER, 60)
     until("they wait", lambda: "in all_reduce" in hangdbg(
         "dump", "--job", job.pid, "--merge").out, IMPORT)
     return job
@@ -163,10 +163,11 @@ def test_a_collective_that_began_before(late):
     paused = editor.children[2].event("stopped", reason="pause")
     assert "observed, it goes on: not yet" in paused["description"], paused
     late.may("go on")
-    stops = [one.event("stopped", 40, reason="breakpoint") for one in editor.children.values()]
+    stops = [one.event("stopped", reason="breakpoint") for one in editor.children.values()]
     assert len({local(one, stop, "step") for one, stop in zip(
         editor.children.values(), stops)}) == 1, "they are in other rounds"
     editor.leave()
+    late.may("end")
     assert late.process.wait(IMPORT) == 0
 
 
@@ -177,6 +178,7 @@ def test_left_while_it_waits(late):
     editor.leave()
     assert late.timeout_of(0) == 60
     late.may("go on")
+    late.may("end")
     assert late.process.wait(IMPORT) == 0
 
 

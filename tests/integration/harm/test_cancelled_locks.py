@@ -12,6 +12,16 @@ from harness import evaluate, hangdbg, place, start, start_hangdbg, until
 
 FUNCTIONS = ["log_once", "put_and_get", "notify", "write", "block", "poll"]
 CANCELLED = 12
+CANCELS = 180.0  # seconds; for what takes a minute at the longest (injector/bootstrap/cancel.c)
+
+
+def needs_gil(python):
+    if interpreters.variant(python) == interpreters.FREE_THREADED:
+        pytest.skip("without a GIL it is raised wherever it is: docs/limits.md")
+
+
+def agent_goes(target):
+    until("the agent has gone", lambda: not processes.debugger_threads(target.pid), CANCELS)
 
 
 def all_go_on(target):
@@ -30,22 +40,22 @@ def in_a_loop(function):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_when_time_is_up(function, python):
-    if interpreters.variant(python) == interpreters.FREE_THREADED and function != "log_once":
-        pytest.skip("without a GIL it is raised wherever it is: docs/limits.md")
+    if function != "log_once":
+        needs_gil(python)
     target = start("lock_users", python)
     for _ in range(CANCELLED):
         done = hangdbg("eval", target.pid, in_a_loop(function), *place(target),
                        "--timeout", "0.1")
         assert done.rc == 4, done
-    until("the agent has gone", lambda: not processes.debugger_threads(target.pid))
+    agent_goes(target)
     all_go_on(target)
     assert target.finish()["answer"] == 41
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_when_the_client_is_killed(function, edge_python):
-    if interpreters.variant(edge_python) == interpreters.FREE_THREADED and function != "log_once":
-        pytest.skip("without a GIL it is raised wherever it is: docs/limits.md")
+    if function != "log_once":
+        needs_gil(edge_python)
     target = start("lock_users", edge_python)
     for number in range(CANCELLED):
         client = start_hangdbg("eval", target.pid, "counts.update(mine=%d), %s" % (
@@ -54,7 +64,7 @@ def test_when_the_client_is_killed(function, edge_python):
             "peek", target.pid, "counts['mine']", *place(target)).out == "%d\n" % number)
         client.kill()
         client.communicate()
-        until("the agent has gone", lambda: not processes.debugger_threads(target.pid))
+        agent_goes(target)
     evaluate(target, "counts.pop('mine')")
     all_go_on(target)
     assert target.finish()["answer"] == 41
@@ -74,8 +84,7 @@ def test_in_a_suspended_thread(edge_python):
 
 @pytest.fixture
 def locked(edge_python):
-    if interpreters.variant(edge_python) == interpreters.FREE_THREADED:
-        pytest.skip("without a GIL it is raised wherever it is: docs/limits.md")
+    needs_gil(edge_python)
     return start("lock_users", edge_python)
 
 
@@ -91,7 +100,7 @@ def killed_while_it_waits(target, expression):
 def goes_on_after(target, expression):
     """What was waited for comes, and its lock is free afterwards."""
     hangdbg("eval", target.pid, expression + " and None", *place(target))
-    until("the agent has gone", lambda: not processes.debugger_threads(target.pid))
+    agent_goes(target)
     evaluate(target, "counts.pop('mine')")
     all_go_on(target)
     assert target.finish()["answer"] == 41

@@ -114,7 +114,8 @@ def test_of_this_machine_alone():
 
 def test_nodes_that_are_one_machine():
     """Stand-ins: each is one of the plan's, by the port that it can have."""
-    done = hangdbg("net", "--probe", "--json", "--via", "cmd:n[1-3] env NODE={host}")
+    done = hangdbg("net", "--probe", "--json", "--timeout", "60",
+                   "--via", "cmd:n[1-3] env NODE={host}")
     report = json.loads(done.out)
     assert {(one["from"], one["to"]) for one in report["connections"]} == {
         (one, other) for one in ("n1", "n2", "n3") for other in ("n1", "n2", "n3")

@@ -380,12 +380,13 @@ def track(process):
 
 
 def kill_group(process):
-    """Kills the process group that `process` leads, and waits for it. Once that one has been
-    waited for, its number may be another's: the kernel gives none of a group that is left."""
+    """Kills the process, and the group that it leads if it does, and waits for it. Once it has
+    been waited for, its number may be another's: the kernel gives none of a group that is left."""
     if process.poll() is None or not os.path.exists("/proc/%d" % process.pid):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    process.wait(10)
+    process.kill()
+    process.wait(PATIENCE)
 
 
 def stop_everything():
