@@ -66,6 +66,8 @@ enum HdCancellable {
   HD_CANCELLED = 3,  /* raised, once or more */
 };
 
+#define HD_PROBES 4
+
 struct HdRunning {
   uint32_t cancellable; /* enum HdCancellable */
   uint64_t thread;      /* pthread_t: on which it runs; GIL */
@@ -81,6 +83,18 @@ struct HdRunning {
   uint64_t usual_code;
   int64_t usual_at;
   int32_t usual;
+  /* Without a GIL (probes.c): what the thread owns; whoever takes one out drops
+   * it. */
+  HdPyObject* probes[HD_PROBES];
+  HdPyObject* out;       /* dropped, and not freed yet; 0: none */
+  HdPyObject* cancelled; /* the class of what is raised; canceller */
+  uint32_t raised;       /* by the thread itself; canceller clears it */
+  uint32_t is_armed;     /* it is set, and the next look is on its way */
+  uint32_t drops;        /* canceller; a futex */
+  int64_t watched_until; /* canceller: it may drop another one by then */
+  int64_t next_drop_at;  /* another thread has freed so many */
+  uint32_t lost;
+  uint32_t marked; /* so many looks on it may be set without a new one */
 };
 
 struct HdState;
@@ -245,6 +259,7 @@ struct HdState {
    * session's own in another interpreter. */
   struct HdAgent agents[HD_MAX_SESSIONS + 1];
   int64_t forks_held_since; /* forks.c; 0: they are not */
+  uint32_t looks;           /* probes.c; a futex */
   uint32_t must_stay; /* something of Python's still points into the region */
   uint32_t lost_executor; /* one has ended, and not as it should */
   struct HdMethod methods[HD_BUILTINS];
@@ -445,6 +460,7 @@ void hd_builtins(struct HdMethod* methods);
 /* A thread with the GIL that has cancelled another one, which may be blocked
  * for long. */
 void hd_take_flag(struct HdState* state, HdPyObject* cancelled);
+void hd_run_loop(struct HdState* state);
 
 /* recursion.c: on our own thread, with the GIL, around an expression. Whether
  * it is guarded. */
@@ -500,6 +516,9 @@ void hd_unmap(char* at, uint64_t size);
 /* The whole pages between, if the filter lets us: nothing reads them again. */
 void hd_drop(const struct HdState* state, char* from, const char* to);
 int hd_is_leaving(const struct HdSession* session);
+/* `until`: no longer than that; 0 says nothing. */
+void hd_futex_await(uint32_t* futex, uint32_t seen, int64_t until);
+void hd_futex_wake(uint32_t* futex);
 /* Reads until the buffer holds a whole message. Its body and size, and how
  * much of the buffer it takes. 0 when the client has gone, -1 where there is no
  * memory for the message. */

@@ -2,7 +2,7 @@
  * region, so nothing that a user can keep may refer to them. */
 #include <sys/uio.h>
 
-#include "injector/bootstrap/bootstrap.h"
+#include "injector/bootstrap/probes.h"
 #include "injector/bootstrap/syscalls_x86_64.h"
 
 #define METH_VARARGS 0x0001
@@ -258,6 +258,7 @@ static HdPyObject* run(struct HdState* state,
   }
   running->thread = self_of(state);
   running->wanted_since = 0;
+  hd_probes_begin(state, running);
   HD_STORE(running->cancellable, HD_CANCELLABLE);
   HdPyObject* result =
       HD_CALL(state, PyObject_Call, CallFunction)(work, args, 0);
@@ -267,6 +268,7 @@ static HdPyObject* run(struct HdState* state,
     hd_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
   }
   *raised = end_cancellable(state, running);
+  hd_probes_end(state, running);
   HD_CALL(state, Py_DecRef, ObjectFunction)(args);
   return result;
 }
@@ -299,6 +301,13 @@ static HdPyObject* take_cancelled(struct HdState* state,
     HD_CALL(state, Py_DecRef, ObjectFunction)(result);
   }
   HD_CALL(state, PyErr_Clear, VoidFunction)();
+  hd_run_loop(state);
+  HD_CALL(state, PyErr_SetString, ErrorFunction)(cancelled, "");
+  return 0;
+}
+
+/* What waits for a thread's next round of a loop comes to it. May raise. */
+void hd_run_loop(struct HdState* state) {
   HdPyObject* loop = HD_CALL(state, Py_CompileStringExFlags, CompileFunction)(
       "for _ in '  ': pass", "<hangdbg>", HD_FILE_INPUT, 0, 2);
   HdPyObject* globals = HD_CALL(state, PyDict_New, NewFunction)();
@@ -312,8 +321,6 @@ static HdPyObject* take_cancelled(struct HdState* state,
       HD_CALL(state, Py_DecRef, ObjectFunction)(mine[i]);
     }
   }
-  HD_CALL(state, PyErr_SetString, ErrorFunction)(cancelled, "");
-  return 0;
 }
 
 /* Up to 3.12 that has set the flag that all threads look at. A blocked thread

@@ -14,8 +14,10 @@
  * gave up the GIL when it was asked to looks for it, up to 3.12, once it has it
  * again; from 3.13 on that was asked before, and it comes up at the next such
  * place, be it in a caller. One that gave up the GIL for what a C function
- * does: after that call. */
-#include "injector/bootstrap/places.h"
+ * does: after that call.
+ *
+ * Without a GIL the thread looks itself: probes.c. */
+#include "injector/bootstrap/probes.h"
 #include "injector/bootstrap/syscalls_x86_64.h"
 
 typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
@@ -46,6 +48,7 @@ static int cancel(struct HdSession* session,
                   uint32_t interpreter,
                   int was_free);
 static int wait_for_gil(struct HdSession* session);
+static int may_look(struct HdSession* session, struct HdRunning* running);
 static int may_raise(struct HdSession* session,
                      struct HdRunning* running,
                      int was_free);
@@ -57,6 +60,10 @@ static int is_steady(struct HdSession* session,
                      const struct HdStack* stack,
                      int was_free);
 static int is_usual(struct HdRunning* running, const struct HdStack* stack);
+static int is_good(struct HdRunning* running,
+                   const struct HdStack* stack,
+                   int steady,
+                   int is_exact);
 static int64_t cpu_time(struct HdSession* session, struct HdRunning* running);
 static int set_collecting(struct HdState* state, int on);
 
@@ -70,6 +77,7 @@ void* hd_canceller_main(void* argument) {
     const int64_t later_end = hd_now() + LATER_RUN_NS;
     int was_free = 0;
     for (;;) {
+      const uint32_t looks = HD_LOAD(state->looks);
       int waits =
           cancel(session, session->evaluation, entry.interpreter, was_free);
       for (int i = 0; i < HD_MAX_HELD; i++) {
@@ -84,7 +92,11 @@ void* hd_canceller_main(void* argument) {
       if (!waits || hd_now() > (is_later ? later_end : end)) {
         break;
       }
-      was_free = wait_for_gil(session);
+      if (hd_is_free_threaded(state)) {
+        hd_probes_await(state, looks);
+      } else {
+        was_free = wait_for_gil(session);
+      }
       if (hd_python_is_ending(state)) {
         break;
       }
@@ -115,15 +127,26 @@ static int cancel(struct HdSession* session,
   const int is_to_end = running == session->evaluation
                             ? hd_wants_cancel(session)
                             : hd_is_leaving(session);
-  const int wanted = cancelled && is_to_end;
+  const int raised = __atomic_exchange_n(&running->raised, 0, __ATOMIC_ACQ_REL);
+  const int wanted = cancelled && is_to_end && !raised;
+  HdPyObject* const probe =
+      wanted ? hd_probe_take(running, may_look(session, running)) : 0;
   const int raises = wanted && may_raise(session, running, was_free);
+  if (probe) {
+    running->cancelled = cancelled;
+  }
   if (raises) {
     HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
     (running->thread, cancelled);
     seen = HD_CANCELLED;
+  }
+  if (raises || raised) {
     running->wanted_since = 0; /* what cleans up after it has its time */
   }
   HD_STORE(running->cancellable, seen);
+  if (probe) {
+    hd_probe_drop(state, running, probe);
+  }
   if (raises) {
     hd_take_flag(state, cancelled);
   }
@@ -141,7 +164,24 @@ static int wait_for_gil(struct HdSession* session) {
   return was_free && hd_now() - begun < AT_ONCE_NS;
 }
 
-/* Without a GIL the thread runs on, and is not looked at. */
+/* Without a GIL. One that is blocked may be for long, and the program collects
+ * its probe. */
+static int may_look(struct HdSession* session, struct HdRunning* running) {
+  const int64_t cpu = cpu_time(session, running);
+  const int moves = cpu < 0 || cpu != running->seen_cpu;
+  running->seen_cpu = cpu;
+  return moves;
+}
+
+int hd_may_raise_here(struct HdRunning* running, const struct HdStack* stack) {
+  const int64_t waited = hd_now() - running->wanted_since;
+  return stack->place == HD_PLAIN ||
+         (waited > PATIENCE_NS && is_good(running, stack, 0, 1)) ||
+         (waited > LONG_PATIENCE_NS && stack->place <= HD_CATCHES) ||
+         waited > LONGEST_PATIENCE_NS;
+}
+
+/* Without a GIL only where it cannot look itself. */
 static int may_raise(struct HdSession* session,
                      struct HdRunning* running,
                      int was_free) {
@@ -151,12 +191,17 @@ static int may_raise(struct HdSession* session,
   if (!running->wanted_since) {
     running->wanted_since = now;
   }
+  if (hd_is_free_threaded(state)) {
+    return !api->PyCapsule_New ||
+           (!hd_has_probes(running) &&
+            now - running->wanted_since > LONGEST_PATIENCE_NS);
+  }
   void* thread =
       running->thread == session->executor ? HD_LOAD(session->thread_state) : 0;
   if (!thread && !session->interpreter) {
     thread = (void*)hd_thread_state(state, running->thread);
   }
-  if (hd_is_free_threaded(state) || !thread) {
+  if (!thread) {
     return 1;
   }
   const int collects = set_collecting(state, 0);
@@ -168,14 +213,9 @@ static int may_raise(struct HdSession* session,
   if (stack.place == HD_PLAIN && (here || stack.callers == HD_PLAIN)) {
     return 1;
   }
-  if (waited > PATIENCE_NS && here) {
-    const int is_exact = !api->cancels_later;
-    if (stack.is_wait ? stack.is_call && (steady || is_usual(running, &stack))
-        : stack.place == HD_CATCHES
-            ? stack.is_call || stack.is_after_round || stack.is_first
-            : is_exact && stack.is_after_round) {
-      return 1;
-    }
+  if (waited > PATIENCE_NS && here &&
+      is_good(running, &stack, steady, !api->cancels_later)) {
+    return 1;
   }
   /* One that names a lock may be about to get it. But it is not to go from wait
    * to wait for ever. */
@@ -183,6 +223,19 @@ static int may_raise(struct HdSession* session,
   return (waited > LONG_PATIENCE_NS && stack.place <= HD_CATCHES &&
           stack.callers <= HD_CATCHES) ||
          (waited > LONGEST_PATIENCE_NS && (moves || !steady));
+}
+
+/* Where the function is not plain. */
+static int is_good(struct HdRunning* running,
+                   const struct HdStack* stack,
+                   int steady,
+                   int is_exact) {
+  if (stack->is_wait) {
+    return stack->is_call && (steady || is_usual(running, stack));
+  }
+  return stack->place == HD_CATCHES
+             ? stack->is_call || stack->is_after_round || stack->is_first
+             : is_exact && stack->is_after_round;
 }
 
 static int comes_up_here(const struct HdState* state,

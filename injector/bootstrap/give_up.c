@@ -45,8 +45,10 @@ static int move_executor(struct HdSession* from,
   struct HdRunning* const running = from->evaluation;
   uint32_t seen = HD_LOAD(running->cancellable);
   hd_session_clear(from->state, (uint32_t)(to - from->state->sessions));
-  if (seen == HD_NOT_CANCELLABLE ||
-      !HD_EXCHANGE(running->cancellable, seen, HD_CANCELLING)) {
+  while (seen != HD_NOT_CANCELLABLE &&
+         !HD_EXCHANGE(running->cancellable, seen, HD_CANCELLING)) {
+  }
+  if (seen == HD_NOT_CANCELLABLE) {
     return 0;
   }
   from->evaluation = to->evaluation;

@@ -55,8 +55,6 @@ static int may_come(const struct HdSession* session, const struct HdHeld* held);
 static int client_has_ended(const struct HdSession* session);
 static struct HdHeld* claim(struct HdState* state, uint32_t session);
 static void tell(struct HdHeld* held);
-static void wake(uint32_t* futex);
-static void await(uint32_t* futex, uint32_t seen, int64_t until);
 static int64_t hold_until(struct HdSession* session);
 
 /* The thread enters; hd_hold_entry calls this. */
@@ -385,7 +383,7 @@ HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
   const uint32_t done = held->given;
   if (held->done != done) {
     HD_STORE(held->done, done);
-    wake(&held->done);
+    hd_futex_wake(&held->done);
   }
   int work = 0;
   for (;;) {
@@ -398,7 +396,7 @@ HdPyObject* hd_builtin_stand(HdPyObject* self, HdPyObject* number) {
         (until && hd_now() >= until)) {
       break;
     }
-    await(&held->news, seen, until);
+    hd_futex_await(&held->news, seen, until);
   }
   HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
   return HD_CALL(state, PyLong_FromLong, NumberFunction)(work);
@@ -456,7 +454,7 @@ HdPyObject* hd_builtin_ask(HdPyObject* self, HdPyObject* number) {
         HD_LOAD(held->asked) != asked /* it has gone, and come anew */) {
       break;
     }
-    await(&held->done, done, 0);
+    hd_futex_await(&held->done, done, 0);
   }
   HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
   return hd_none(state);
@@ -493,15 +491,14 @@ struct HdHeld* hd_held_of(HdPyObject* number) {
 
 static void tell(struct HdHeld* held) {
   __atomic_fetch_add(&held->news, 1, __ATOMIC_ACQ_REL);
-  wake(&held->news);
+  hd_futex_wake(&held->news);
 }
 
-static void wake(uint32_t* futex) {
+void hd_futex_wake(uint32_t* futex) {
   hd_syscall(SYS_futex, (long)futex, FUTEX_WAKE_PRIVATE, 0x7fffffff, 0, 0, 0);
 }
 
-/* `until`: no longer than that; 0 says nothing. */
-static void await(uint32_t* futex, uint32_t seen, int64_t until) {
+void hd_futex_await(uint32_t* futex, uint32_t seen, int64_t until) {
   const int64_t left = until ? until - hd_now() : LONGEST_WAIT_S * 1000000000L;
   struct timespec longest = {LONGEST_WAIT_S, 0};
   if (left < LONGEST_WAIT_S * 1000000000L) {

@@ -24,7 +24,8 @@ struct HdStack {
 };
 
 /* Of what an expression has called; below it is our run(), and in a suspended
- * thread what the program does. `thread`: a PyThreadState, not a running one.
+ * thread what the program does. `thread`: a PyThreadState, the own or not a
+ * running one.
  */
 struct HdStack hd_read_stack(struct HdState* state, void* thread);
 

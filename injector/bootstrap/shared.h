@@ -39,7 +39,7 @@ struct HdImageHeader {
 
 /* Where the Python source starts, from the start of struct HdRegion: behind
  * the bootstrap's own memory. */
-#define HD_AGENT_OFFSET 24576
+#define HD_AGENT_OFFSET 32768
 
 /* Functions of the target's libc and Python; data symbols where said. */
 struct HdApi {
@@ -123,6 +123,8 @@ struct HdApi {
   uint64_t PyFrame_GetLasti;
   uint64_t PyFrame_GetLocals;
   uint64_t PyThreadState_Delete;
+  uint64_t PyCapsule_New; /* see probes.c */
+  uint64_t PyCapsule_GetPointer;
 
   /* For thread states of our own; any of them may be 0. */
   uint64_t PyInterpreterState_Main;

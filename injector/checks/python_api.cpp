@@ -90,6 +90,8 @@ constexpr std::array kPause = {
     HANGDBG_WANTED(PyFrame_GetLasti),
     HANGDBG_WANTED(PyFrame_GetLocals),
     HANGDBG_WANTED(PyThreadState_Delete),
+    HANGDBG_WANTED(PyCapsule_New),
+    HANGDBG_WANTED(PyCapsule_GetPointer),
 };
 
 #undef HANGDBG_WANTED

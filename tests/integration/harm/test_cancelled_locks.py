@@ -6,18 +6,12 @@ import os
 
 import pytest
 
-import interpreters
 import processes
 from harness import evaluate, hangdbg, place, start, start_hangdbg, until
 
 FUNCTIONS = ["log_once", "put_and_get", "notify", "write", "block", "poll"]
 CANCELLED = 12
 CANCELS = 180.0  # seconds; for what takes a minute at the longest (injector/bootstrap/cancel.c)
-
-
-def needs_gil(python):
-    if interpreters.variant(python) == interpreters.FREE_THREADED:
-        pytest.skip("without a GIL it is raised wherever it is: docs/limits.md")
 
 
 def agent_goes(target):
@@ -40,8 +34,6 @@ def in_a_loop(function):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_when_time_is_up(function, python):
-    if function != "log_once":
-        needs_gil(python)
     target = start("lock_users", python)
     for _ in range(CANCELLED):
         done = hangdbg("eval", target.pid, in_a_loop(function), *place(target),
@@ -54,8 +46,6 @@ def test_when_time_is_up(function, python):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_when_the_client_is_killed(function, edge_python):
-    if function != "log_once":
-        needs_gil(edge_python)
     target = start("lock_users", edge_python)
     for number in range(CANCELLED):
         client = start_hangdbg("eval", target.pid, "counts.update(mine=%d), %s" % (
@@ -73,18 +63,18 @@ def test_when_the_client_is_killed(function, edge_python):
 def test_in_a_suspended_thread(edge_python):
     """There the program's own thread runs it."""
     target = start("lock_users", edge_python)
-    for function in FUNCTIONS[:1] if interpreters.variant(
-            edge_python) == interpreters.FREE_THREADED else FUNCTIONS:
-        done = hangdbg("attach", target.pid, *place(target), "--timeout", "0.2", "-c", "hold",
-                       "-c", "p " + in_a_loop(function), "-c", "release")
-        assert "time is up" in done.err or "does not react" in done.err, done
+    for function in FUNCTIONS:
+        def is_cancelled():
+            done = hangdbg("attach", target.pid, *place(target), "--timeout", "0.2", "-c", "hold",
+                           "-c", "p " + in_a_loop(function), "-c", "release")
+            return "time is up" in done.err or "does not react" in done.err
+        until("it gets as far as the expression", is_cancelled)
     all_go_on(target)
     assert target.finish()["answer"] == 41
 
 
 @pytest.fixture
 def locked(edge_python):
-    needs_gil(edge_python)
     return start("lock_users", edge_python)
 
 
@@ -110,6 +100,15 @@ def test_that_waits_for_a_lock_in_c(locked):
     """Which it gets when nobody wants it any more."""
     evaluate(locked, "plain.acquire()")
     killed_while_it_waits(locked, "block()")
+    goes_on_after(locked, "plain.release()")
+
+
+def test_that_waits_while_the_program_collects(locked):
+    """Without a GIL that frees, in another thread, what our own would look by."""
+    evaluate(locked, "plain.acquire()")
+    killed_while_it_waits(locked, "block()")
+    for _ in range(6):
+        evaluate(locked, "__import__('gc').collect() and None")
     goes_on_after(locked, "plain.release()")
 
 

@@ -1,0 +1,252 @@
+/* Without a GIL nobody can look at a thread that runs: so the one that
+ * evaluates looks itself, at the very place where Python would raise in it what
+ * is set from outside.
+ *
+ * It owns a few objects, the probes. One that another thread drops is freed by
+ * its owner, and look() called, where that is about to look for an exception
+ * (_Py_brc_queue_object in Python/brc.c; _Py_HandlePending in
+ * Python/ceval_gil.c). But Python has decided before that whether it will. So
+ * the first look sets the exception, and waits until the canceller has dropped
+ * another probe: the next look finds both, at one place, and takes the
+ * exception away again if that is no place for it.
+ *
+ * A collection frees a probe too, maybe in another thread: hence a few. */
+#include "injector/bootstrap/probes.h"
+
+typedef HdPyObject* (*CapsuleFunction)(void*,
+                                       const char*,
+                                       void (*)(HdPyObject*));
+typedef void* (*PointerFunction)(HdPyObject*, const char*);
+typedef unsigned long (*SelfFunction)(void);
+typedef void* (*ThreadFunction)(void);
+typedef void (*ObjectFunction)(HdPyObject*);
+typedef void (*VoidFunction)(void);
+typedef void (*FetchFunction)(HdPyObject**, HdPyObject**, HdPyObject**);
+typedef void (*RestoreErrorFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
+typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
+typedef void* (*SaveFunction)(void);
+typedef void (*RestoreFunction)(void*);
+
+/* Of the canceller and the thread, for each other. */
+#define MOMENT_NS 1000000L
+/* So long after the canceller was there it may drop another one. */
+#define WATCHED_NS 3000000L
+#define SECOND_NS 1000000000L
+
+static void fill(struct HdState* state, struct HdRunning* running);
+static HdPyObject* taken(HdPyObject** place);
+static void look(HdPyObject* probe);
+static void look_in(struct HdState* state,
+                    struct HdRunning* running,
+                    int was_armed);
+static int is_clear(struct HdRunning* running);
+static void come_back(struct HdState* state, struct HdRunning* running);
+static int disarm(struct HdState* state, struct HdRunning* running);
+static int judge(struct HdState* state, struct HdRunning* running);
+static int is_claimed(struct HdRunning* running);
+static void set_exception(struct HdState* state,
+                          struct HdRunning* running,
+                          HdPyObject* exception);
+
+void hd_probes_begin(struct HdState* state, struct HdRunning* running) {
+  running->cancelled = 0;
+  running->raised = 0;
+  running->is_armed = 0;
+  running->next_drop_at = 0;
+  running->lost = 0;
+  if (hd_is_free_threaded(state)) {
+    fill(state, running);
+  }
+}
+
+/* What an evaluation has raised is kept. One that a collection has taken out of
+ * the queue is not waited for: what is destroyed before it may want a lock. */
+void hd_probes_end(struct HdState* state, struct HdRunning* running) {
+  if (!hd_is_free_threaded(state)) {
+    return;
+  }
+  HdPyObject* error[3] = {0, 0, 0};
+  HD_CALL(state, PyErr_Fetch, FetchFunction)(&error[0], &error[1], &error[2]);
+  for (int i = 0; i < HD_PROBES; i++) {
+    HdPyObject* probe = taken(&running->probes[i]);
+    if (probe) {
+      HD_CALL(state, Py_DecRef, ObjectFunction)(probe);
+    }
+  }
+  disarm(state, running);
+  const int64_t until = hd_now() + SECOND_NS;
+  while (HD_LOAD(running->out) && !hd_python_is_ending(state)) {
+    hd_run_loop(state);
+    HD_CALL(state, PyErr_Clear, VoidFunction)();
+    if (HD_LOAD(running->out) && hd_now() > until) {
+      HD_STORE(state->must_stay, 1);
+      HD_STORE(running->out, 0);
+    } else if (HD_LOAD(running->out)) {
+      hd_nap(state);
+    }
+  }
+  HD_CALL(state, PyErr_Restore, RestoreErrorFunction)
+  (error[0], error[1], error[2]);
+}
+
+HdPyObject* hd_probe_take(struct HdRunning* running, int may_look) {
+  HdPyObject* probe = 0;
+  HD_STORE(running->watched_until, hd_now() + WATCHED_NS);
+  if (!may_look || HD_LOAD(running->next_drop_at) > hd_now()) {
+    return 0;
+  }
+  for (int i = 0; i < HD_PROBES && !probe && !HD_LOAD(running->out); i++) {
+    probe = taken(&running->probes[i]);
+  }
+  if (probe) {
+    HD_STORE(running->out, probe);
+  }
+  return probe;
+}
+
+void hd_probe_drop(struct HdState* state,
+                   struct HdRunning* running,
+                   HdPyObject* probe) {
+  HD_CALL(state, Py_DecRef, ObjectFunction)(probe);
+  __atomic_fetch_add(&running->drops, 1, __ATOMIC_ACQ_REL);
+  hd_futex_wake(&running->drops);
+}
+
+int hd_has_probes(const struct HdRunning* running) {
+  int found = HD_LOAD(running->out) != 0;
+  for (int i = 0; i < HD_PROBES; i++) {
+    found |= HD_LOAD(running->probes[i]) != 0;
+  }
+  return found;
+}
+
+void hd_probes_await(struct HdState* state, uint32_t looks) {
+  void* thread = HD_CALL(state, PyEval_SaveThread, SaveFunction)();
+  hd_futex_await(&state->looks, looks, hd_now() + MOMENT_NS);
+  HD_CALL(state, PyEval_RestoreThread, RestoreFunction)(thread);
+}
+
+static void fill(struct HdState* state, struct HdRunning* running) {
+  const struct HdApi* api = &state->region->api;
+  for (int i = 0; i < HD_PROBES && api->PyCapsule_New; i++) {
+    if (!HD_LOAD(running->probes[i])) {
+      HdPyObject* probe =
+          HD_CALL(state, PyCapsule_New, CapsuleFunction)(running, 0, look);
+      HD_CALL(state, PyErr_Clear, VoidFunction)();
+      HD_STORE(running->probes[i], probe);
+    }
+  }
+}
+
+static HdPyObject* taken(HdPyObject** place) {
+  return __atomic_exchange_n(place, 0, __ATOMIC_ACQ_REL);
+}
+
+/* A probe's destructor. Also of those that are left at the end. A thread of the
+ * program may still be in it when the last session ends. */
+static void look(HdPyObject* probe) {
+  struct HdState* state = hd_state();
+  struct HdRunning* running =
+      HD_CALL(state, PyCapsule_GetPointer, PointerFunction)(probe, 0);
+  if (!running || HD_LOAD(running->out) != probe) {
+    return;
+  }
+  const int was_armed = disarm(state, running);
+  if (HD_CALL(state, pthread_self, SelfFunction)() != running->thread) {
+    HD_STORE(state->must_stay, 1);
+    HD_STORE(running->next_drop_at,
+             hd_now() + (SECOND_NS << running->lost++ % 16));
+    come_back(state, running);
+  } else if (HD_LOAD(running->cancellable) == HD_NOT_CANCELLABLE) {
+    come_back(state, running);
+  } else {
+    look_in(state, running, was_armed);
+  }
+}
+
+static void look_in(struct HdState* state,
+                    struct HdRunning* running,
+                    int was_armed) {
+  HdPyObject* error[3] = {0, 0, 0};
+  HD_CALL(state, PyErr_Fetch, FetchFunction)(&error[0], &error[1], &error[2]);
+  const int raises = was_armed && judge(state, running) && is_claimed(running);
+  fill(state, running);
+  HD_CALL(state, PyErr_Restore, RestoreErrorFunction)
+  (error[0], error[1], error[2]);
+  if (raises) {
+    HD_STORE(running->raised, 1);
+    set_exception(state, running, running->cancelled);
+    come_back(state, running);
+    return;
+  }
+  const uint32_t drops = HD_LOAD(running->drops);
+  come_back(state, running);
+  const int64_t now = hd_now();
+  if (HD_LOAD(running->watched_until) < now) {
+    return;
+  }
+  /* Now, so that Python finds both at its next look. Not each time that it
+   * could: else in a loop of four places three would never be judged. */
+  const int arms = is_clear(running) && (now >> 7 & 1);
+  if (arms) {
+    HD_STORE(running->is_armed, 1);
+    set_exception(state, running, running->cancelled);
+  }
+  hd_futex_await(&running->drops, drops, now + MOMENT_NS);
+  if (arms && HD_LOAD(running->drops) == drops) {
+    disarm(state, running);
+  }
+}
+
+/* What was set or taken away before has left a mark with which Python looks for
+ * an exception, maybe right after this look: one that is set now would come up
+ * there. It goes with that; but a look in a collection is none of Python's. */
+static int is_clear(struct HdRunning* running) {
+  const uint32_t marked = HD_LOAD(running->marked);
+  HD_STORE(running->marked, marked ? marked - 1 : 0);
+  return marked == 0;
+}
+
+static void come_back(struct HdState* state, struct HdRunning* running) {
+  HD_STORE(running->out, 0);
+  __atomic_fetch_add(&state->looks, 1, __ATOMIC_ACQ_REL);
+  hd_futex_wake(&state->looks);
+}
+
+/* Whether it was. */
+static int disarm(struct HdState* state, struct HdRunning* running) {
+  const int was = __atomic_exchange_n(&running->is_armed, 0, __ATOMIC_ACQ_REL);
+  if (was) {
+    set_exception(state, running, 0);
+  }
+  return was;
+}
+
+static int judge(struct HdState* state, struct HdRunning* running) {
+  const struct HdStack stack =
+      hd_read_stack(state, HD_CALL(state, PyThreadState_Get, ThreadFunction)());
+  return hd_may_raise_here(running, &stack);
+}
+
+/* While it is HD_CANCELLING the canceller is between two instructions; but it
+ * is not there in a process that an expression forks. */
+static int is_claimed(struct HdRunning* running) {
+  uint32_t seen = HD_CANCELLABLE;
+  while (!HD_EXCHANGE(running->cancellable, seen, HD_CANCELLED)) {
+    if (seen == HD_CANCELLING) {
+      if (hd_is_forked(hd_state())) {
+        return 0;
+      }
+      seen = HD_CANCELLABLE;
+    }
+  }
+  return 1;
+}
+
+static void set_exception(struct HdState* state,
+                          struct HdRunning* running,
+                          HdPyObject* exception) {
+  HD_STORE(running->marked, 2);
+  HD_CALL(state, PyThreadState_SetAsyncExc, AsyncExcFunction)
+  (running->thread, exception);
+}
