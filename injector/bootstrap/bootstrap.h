@@ -90,7 +90,8 @@ struct HdRunning {
   HdPyObject* cancelled; /* the class of what is raised; canceller */
   uint32_t raised;       /* by the thread itself; canceller clears it */
   uint32_t is_armed;     /* it is set, and the next look is on its way */
-  uint32_t drops;        /* canceller; a futex */
+  uint32_t takes;        /* canceller: the number of the one that is out */
+  uint32_t drops; /* canceller: the last one that it has dropped; a futex */
   int64_t watched_until; /* canceller: it may drop another one by then */
   int64_t next_drop_at;  /* another thread has freed so many */
   uint32_t lost;

@@ -39,6 +39,9 @@ static void look(HdPyObject* probe);
 static void look_in(struct HdState* state,
                     struct HdRunning* running,
                     int was_armed);
+static int is_dropped(struct HdRunning* running,
+                      uint32_t number,
+                      int64_t until);
 static int is_clear(struct HdRunning* running);
 static void come_back(struct HdState* state, struct HdRunning* running);
 static int disarm(struct HdState* state, struct HdRunning* running);
@@ -99,6 +102,7 @@ HdPyObject* hd_probe_take(struct HdRunning* running, int may_look) {
     probe = taken(&running->probes[i]);
   }
   if (probe) {
+    HD_STORE(running->takes, running->takes + 1);
     HD_STORE(running->out, probe);
   }
   return probe;
@@ -108,7 +112,7 @@ void hd_probe_drop(struct HdState* state,
                    struct HdRunning* running,
                    HdPyObject* probe) {
   HD_CALL(state, Py_DecRef, ObjectFunction)(probe);
-  __atomic_fetch_add(&running->drops, 1, __ATOMIC_ACQ_REL);
+  HD_STORE(running->drops, running->takes);
   hd_futex_wake(&running->drops);
 }
 
@@ -179,7 +183,7 @@ static void look_in(struct HdState* state,
     come_back(state, running);
     return;
   }
-  const uint32_t drops = HD_LOAD(running->drops);
+  const uint32_t next = HD_LOAD(running->takes) + 1;
   come_back(state, running);
   const int64_t now = hd_now();
   if (HD_LOAD(running->watched_until) < now) {
@@ -192,10 +196,22 @@ static void look_in(struct HdState* state,
     HD_STORE(running->is_armed, 1);
     set_exception(state, running, running->cancelled);
   }
-  hd_futex_await(&running->drops, drops, now + MOMENT_NS);
-  if (arms && HD_LOAD(running->drops) == drops) {
+  if (!is_dropped(running, next, now + MOMENT_NS) && arms) {
     disarm(state, running);
   }
+}
+
+/* Not only that it is about to be: and the one that this look is of may be said
+ * to be dropped only now. */
+static int is_dropped(struct HdRunning* running,
+                      uint32_t number,
+                      int64_t until) {
+  uint32_t seen = HD_LOAD(running->drops);
+  while (seen != number && hd_now() < until) {
+    hd_futex_await(&running->drops, seen, until);
+    seen = HD_LOAD(running->drops);
+  }
+  return seen == number;
 }
 
 /* What was set or taken away before has left a mark with which Python looks for
