@@ -142,6 +142,7 @@ struct HdSession {
   uint32_t canceller_running;   /* control */
   int64_t cancel_again_at;      /* control */
   uint32_t canceller_done;      /* canceller; its last word */
+  uint32_t canceller_is_to_end; /* control: this run of it */
   uint32_t cancel_for;          /* control: this message's evaluation; or 0 */
   struct HdRunning* evaluation; /* control: one of HdState's */
   uint64_t lowest_stack;        /* executor: for the code that it runs */

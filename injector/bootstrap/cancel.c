@@ -89,7 +89,8 @@ void* hd_canceller_main(void* argument) {
       }
       const int64_t since = session->evaluation->wanted_since;
       const int is_later = since && hd_now() - since > RUN_NS;
-      if (!waits || hd_now() > (is_later ? later_end : end)) {
+      if (!waits || hd_now() > (is_later ? later_end : end) ||
+          HD_LOAD(session->canceller_is_to_end)) {
         break;
       }
       if (hd_is_free_threaded(state)) {

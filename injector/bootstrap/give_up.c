@@ -16,6 +16,9 @@ int hd_give_up(struct HdSession* session, uint32_t message) {
   uint64_t spare = 0;
   /* Another interpreter's agent belongs to the session; the canceller looks at
    * it. */
+  if (session->canceller_running) {
+    HD_STORE(session->canceller_is_to_end, 1); /* it is asked again */
+  }
   if (!place || session->canceller_running || HD_LOAD(session->interpreter) ||
       HD_LOAD(session->messages) != message ||
       !HD_LOAD(session->evaluation->cancellable) ||

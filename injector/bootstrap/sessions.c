@@ -289,6 +289,7 @@ static int has_ended(const struct HdSession* session) {
 static void start_canceller(struct HdSession* session) {
   session->cancel_again_at = hd_now() + HD_CANCEL_AGAIN_MS * 1000000L;
   session->canceller_done = 0;
+  session->canceller_is_to_end = 0;
   session->canceller_running =
       hd_start_thread(session->state, &session->canceller, CANCELLER_STACK,
                       hd_canceller_main, session) == 0;

@@ -40,7 +40,7 @@ constexpr auto kControlAnswer = std::chrono::seconds(2);
 // How long a cancelled evaluation gets to end.
 constexpr auto kCancelGrace = std::chrono::milliseconds(1500);
 // How long one that did not is tried to be left behind.
-constexpr auto kGiveUpTries = std::chrono::milliseconds(200);
+constexpr auto kGiveUpTries = std::chrono::milliseconds(1000);
 
 // HANGDBG_TEST_SOURCE_ONLY: as if the build machine had had no Python.
 AgentProgram::Compiled compiled_agent(int minor) {
