@@ -11,10 +11,10 @@ import pytest
 
 import processes
 import torches
-from harness import PROGRAM, die_with_us, hangdbg, track, until
+from harness import PATIENCE, PROGRAM, die_with_us, hangdbg, track, until
 from test_hold import ask
 from torch_job import (  # noqa: F401
-    IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, running_job, running_jobs,
+    FOR_EVER, IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, running_job, running_jobs,
     torch_python)
 
 pytestmark = pytest.mark.slow
@@ -159,15 +159,22 @@ def test_stops_of_one_round_share_the_time(torch_python, tmp_path):
 
 def test_a_collective_that_began_before(torch_python, tmp_path):
     """It is named, and nothing is set before it is over."""
-    job = Job(torch_python, "late", tmp_path, 3, 20)
+    job = Job(torch_python, "once", tmp_path, FOR_EVER, 60)
     until("they wait", lambda: hangdbg("dump", "--job", job.pid, "--merge").out.count(
         "train (%s" % SOURCE) > 0 and "in all_reduce" in hangdbg(
             "dump", "--job", job.pid, "--merge").out, IMPORT)
-    done = hangdbg("break", PLACE, "--job", job.pid, "--ranks", "0", "-c", "p step")
-    assert done.rc == 0, done
+    client = track(subprocess.Popen(
+        [str(word) for word in (PROGRAM, "break", PLACE, "--job", job.pid, "--ranks", "0",
+                                "-c", "p step")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    said = next(line for line in client.stderr if "it began with" in line)
     assert re.search(
         r"rank 0,1,3 waits in collective \d+ of group 0 for rank 2; it began with the "
-        r"timeout of 20 s, 1\d\.\d s are left", done.err), done
+        r"timeout of 60 s, \d\d\.\d s are left", said), said
+    job.may("go on")
+    out, err = client.communicate(timeout=PATIENCE)
+    assert client.returncode == 0 and re.search(r"^\d+$", out, re.M), (out, err)
+    job.may("end")
     assert job.process.wait(IMPORT) == 0
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness import PROGRAM, hangdbg, track, until
 from torch_job import (  # noqa: F401
-    IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, running_job, running_jobs,
+    FOR_EVER, IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, running_job, running_jobs,
     torch_python)
 
 pytestmark = pytest.mark.slow
@@ -81,15 +81,20 @@ def test_as_it_happens(running_job):
 
 
 def test_a_collective_that_began_before(torch_python, tmp_path):
-    job = Job(torch_python, "late", tmp_path, 3, 20)
+    job = Job(torch_python, "once", tmp_path, FOR_EVER, 60)
     until("they wait", lambda: "in all_reduce" in hangdbg(
         "dump", "--job", job.pid, "--merge").out, IMPORT)
-    done = hangdbg("break", PLACE, "--job", job.pid, "--ranks", "0", "-c", "p step", "--json")
-    found = events_of(done)
-    assert done.rc == 0, done
-    old = found["old collective"][0]
+    client = track(subprocess.Popen(
+        [str(word) for word in (PROGRAM, "break", PLACE, "--job", job.pid, "--ranks", "0",
+                                "-c", "p step", "--json")],
+        stdout=subprocess.PIPE, text=True))
+    old = next(one for one in map(json.loads, client.stdout) if one["event"] == "old collective")
     assert (old["inside"], old["awaited"], old["group"], old["timeout_s"]) == (
-        [0, 1, 3], [2], "group 0", 20.0), old
+        [0, 1, 3], [2], "group 0", 60.0), old
+    job.may("go on")
+    kinds = [json.loads(line)["event"] for line in client.stdout]
+    assert client.wait() == 0 and "stop" in kinds and kinds[-1] == "end", kinds
+    job.may("end")
     assert job.process.wait(IMPORT) == 0
 
 

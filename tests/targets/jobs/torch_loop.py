@@ -1,7 +1,6 @@
 """torch_loop.py WAY DIRECTORY ROUNDS TIMEOUT: a training loop on some ranks, gloo, with a
 timeout of so many seconds. Each rank appends the loss of each round to DIRECTORY/RANK, a
 float of C. ROUNDS: 0 for ever, more slowly, until there is DIRECTORY/end. WAY: plain, or
-late    rank 2 sleeps for 2 s in each round
 once    rank 2 waits in the fourth for the file DIRECTORY/go on
 pairs   rank 1 also sends something to rank 0
 pair    ranks 0 and 1, and 2 and 3, reduce for themselves
@@ -30,8 +29,6 @@ def train(rank, progress, group):
     weight = torch.zeros(8)
     for step in range(ROUNDS) if ROUNDS else itertools.count():
         gradient = torch.full((8,), float(rank + 1)) + weight * 0.25 + step
-        if WAY == "late" and rank == 2:
-            time.sleep(2)
         if WAY == "once" and rank == 2 and step == 3:
             while not os.path.exists(os.path.join(DIRECTORY, "go on")):
                 time.sleep(0.01)
