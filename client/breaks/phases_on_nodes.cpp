@@ -186,10 +186,10 @@ Status Phases::await_old() {
     }
     std::string now;
     for (const OldCollective& one : pending) {
-      now += describe(one, {}) + "\n";
+      now += printable(describe(one, {})) + "\n";
     }
     if (patience.expired() && now != said) {
-      say(stderr, "{}", err.dim(printable(now)));
+      say(stderr, "{}", err.dim(now));
       if (events != nullptr) {
         events->pending(pending);
       }

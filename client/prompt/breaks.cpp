@@ -162,10 +162,10 @@ Status await_old(AttachedRanks& attached,
     if (patience.expired()) {
       std::string now;
       for (const OldCollective& one : pending) {
-        now += describe(one, pids) + "\n";
+        now += printable(describe(one, pids)) + "\n";
       }
       if (said != now.substr(0, now.find(';'))) {
-        say(stderr, "{}", attached.err().dim(printable(now)));
+        say(stderr, "{}", attached.err().dim(now));
         said = now.substr(0, now.find(';'));
         if (BreakEvents* const events = attached.events()) {
           events->pending(pending);
