@@ -131,7 +131,9 @@ static int cancel(struct HdSession* session,
   const int raised = __atomic_exchange_n(&running->raised, 0, __ATOMIC_ACQ_REL);
   const int wanted = cancelled && is_to_end && !raised;
   HdPyObject* const probe =
-      wanted ? hd_probe_take(running, may_look(session, running)) : 0;
+      wanted && hd_is_free_threaded(state)
+          ? hd_probe_take(running, may_look(session, running))
+          : 0;
   const int raises = wanted && may_raise(session, running, was_free);
   if (probe) {
     running->cancelled = cancelled;
