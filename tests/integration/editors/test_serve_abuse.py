@@ -94,9 +94,9 @@ def test_a_held_gil_holds_up_no_other_session(newest_python, library):
         waiting[-1].event("initialized")
         waiting[-1].request("configurationDone")
     took = answers()
-    print("median, slowest in ms: alone", in_ms(alone), "beside", in_ms(took))
-    # Behind eight looks it would be 480 ms, each time; what a busy machine adds, it adds to both.
-    assert took[30] < alone[30] + 0.02 and took[-3] < alone[-3] + 0.1
+    # Behind eight looks it would be 480 ms, each time. A busy machine adds to both, but not evenly:
+    # half of that is the limit.
+    assert took[30] < alone[30] + 0.24, (in_ms(alone), in_ms(took))
     for editor in waiting:
         assert editor.event("stopped")["threadId"] == held.tid
     server.stop()
