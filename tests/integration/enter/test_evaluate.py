@@ -10,7 +10,7 @@ def test_await_beside_an_idle_loop(python):
     assert evaluate(target, "answer = await asyncio.sleep(0, 43)") == ""
     done = hangdbg("eval", target.pid, "await done", *place(target))
     done.assert_refused(1, "RuntimeError", "the program's own event loop")
-    target.assert_as_before(before)
+    target.assert_as_before(before, arenas=4)
     result = target.finish()
     assert (result["answer"], result["result"]) == (43, "done")
 
