@@ -14,11 +14,11 @@ static void forget_message(struct HdSession* session);
 int hd_give_up(struct HdSession* session, uint32_t message) {
   struct HdSession* const place = free_place(session->state);
   uint64_t spare = 0;
+  if (session->canceller_running) {
+    HD_STORE(session->canceller_is_to_end, 1); /* we are asked again */
+  }
   /* Another interpreter's agent belongs to the session; the canceller looks at
    * it. */
-  if (session->canceller_running) {
-    HD_STORE(session->canceller_is_to_end, 1); /* it is asked again */
-  }
   if (!place || session->canceller_running || HD_LOAD(session->interpreter) ||
       HD_LOAD(session->messages) != message ||
       !HD_LOAD(session->evaluation->cancellable) ||

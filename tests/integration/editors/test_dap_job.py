@@ -13,7 +13,8 @@ from dap_client import DapClient, Refused
 from harness import PROGRAM, hangdbg, until
 from test_clients import SCRIPTS, client, run
 from torch_job import (  # noqa: F401
-    FOR_EVER, IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, running_job, running_jobs, torch_python)
+    FOR_EVER, IMPORT, LINE, PLACE, SOURCE, Job, any_torch_python, running_job, running_jobs,
+    torch_python)
 
 pytestmark = pytest.mark.slow
 CAN = {"supportsStartDebuggingRequest": True}
@@ -163,7 +164,7 @@ def test_a_collective_that_began_before(late):
     paused = editor.children[2].event("stopped", reason="pause")
     assert "observed, it goes on: not yet" in paused["description"], paused
     late.may("go on")
-    stops = [one.event("stopped", reason="breakpoint") for one in editor.children.values()]
+    stops = [one.event("stopped", 40, reason="breakpoint") for one in editor.children.values()]
     assert len({local(one, stop, "step") for one, stop in zip(
         editor.children.values(), stops)}) == 1, "they are in other rounds"
     editor.leave()

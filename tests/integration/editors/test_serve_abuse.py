@@ -93,10 +93,11 @@ def test_a_held_gil_holds_up_no_other_session(newest_python, library):
         waiting[-1].request("attach", processId=held.pid)
         waiting[-1].event("initialized")
         waiting[-1].request("configurationDone")
-    took = answers()
-    # Behind eight looks it would be 480 ms, each time. A busy machine adds to both, but not evenly:
-    # half of that is the limit.
-    assert took[30] < alone[30] + 0.24, (in_ms(alone), in_ms(took))
+    # Behind eight looks it would be 480 ms, each time. What a busy machine adds, it adds to both, but
+    # not evenly: one of three rounds shows it.
+    rounds = [answers() for _ in range(3)]
+    assert any(took[30] < alone[30] + 0.02 and took[-3] < alone[-3] + 0.1 for took in rounds), (
+        "median, slowest in ms", in_ms(alone), [in_ms(took) for took in rounds])
     for editor in waiting:
         assert editor.event("stopped")["threadId"] == held.tid
     server.stop()

@@ -1,16 +1,18 @@
 """What an expression may do in the running program: await, print, ask for long."""
 
-from harness import evaluate, hangdbg, outcome, place, start, start_hangdbg
+from harness import agent_goes, evaluate, hangdbg, outcome, place, start, start_hangdbg
 
 
 def test_await_beside_an_idle_loop(python):
     target = start("asyncio_idle", python)
     before = target.snapshot()
     assert evaluate(target, "await asyncio.sleep(0.01, answer + 1)") == "42"
+    agent_goes(target)
     assert evaluate(target, "answer = await asyncio.sleep(0, 43)") == ""
+    agent_goes(target)
     done = hangdbg("eval", target.pid, "await done", *place(target))
     done.assert_refused(1, "RuntimeError", "the program's own event loop")
-    target.assert_as_before(before, arenas=4)
+    target.assert_as_before(before)
     result = target.finish()
     assert (result["answer"], result["result"]) == (43, "done")
 
@@ -50,9 +52,11 @@ def test_assignment_in_every_kind_of_frame(python):
         for expression in ("number = %d" % (10 + frame), "new = number; del new"):
             done = hangdbg("eval", target.pid, expression, "--frame", frame)
             assert (done.rc, done.out) == (0, ""), done
+            agent_goes(target)
         done = hangdbg("eval", target.pid, "(lambda: number)()", "--frame", frame)
         assert (done.rc, done.out) == (0, "%d\n" % (10 + frame)), done
-    target.assert_as_before(before, arenas=4)  # one agent may still end while the next begins
+        agent_goes(target)
+    target.assert_as_before(before)
     # The function with the cell and the one inside it have one variable.
     assert target.finish()["numbers"] == [17, 16, 15, 14, 14, 11, 10, 12]
 

@@ -6,16 +6,11 @@ import os
 
 import pytest
 
-import processes
-from harness import evaluate, hangdbg, place, start, start_hangdbg, until
+from harness import agent_goes, evaluate, hangdbg, place, start, start_hangdbg, until
 
 FUNCTIONS = ["log_once", "put_and_get", "notify", "write", "block", "poll"]
 CANCELLED = 12
 CANCELS = 180.0  # seconds; for what takes a minute at the longest (injector/bootstrap/cancel.c)
-
-
-def agent_goes(target):
-    until("the agent has gone", lambda: not processes.debugger_threads(target.pid), CANCELS)
 
 
 def all_go_on(target):
@@ -39,7 +34,7 @@ def test_when_time_is_up(function, python):
         done = hangdbg("eval", target.pid, in_a_loop(function), *place(target),
                        "--timeout", "0.1")
         assert done.rc == 4, done
-    agent_goes(target)
+    agent_goes(target, CANCELS)
     all_go_on(target)
     assert target.finish()["answer"] == 41
 
@@ -54,7 +49,7 @@ def test_when_the_client_is_killed(function, edge_python):
             "peek", target.pid, "counts['mine']", *place(target)).out == "%d\n" % number)
         client.kill()
         client.communicate()
-        agent_goes(target)
+        agent_goes(target, CANCELS)
     evaluate(target, "counts.pop('mine')")
     all_go_on(target)
     assert target.finish()["answer"] == 41
@@ -90,7 +85,7 @@ def killed_while_it_waits(target, expression):
 def goes_on_after(target, expression):
     """What was waited for comes, and its lock is free afterwards."""
     hangdbg("eval", target.pid, expression + " and None", *place(target))
-    agent_goes(target)
+    agent_goes(target, CANCELS)
     evaluate(target, "counts.pop('mine')")
     all_go_on(target)
     assert target.finish()["answer"] == 41

@@ -256,6 +256,11 @@ class Target:
             raise AssertionError("%s: %s" % (late, "; ".join(differences))) from None
 
 
+def agent_goes(target, seconds=AGENT_GONE):
+    """The next one finds no thread of this one's."""
+    until("the agent has gone", lambda: not processes.debugger_threads(target.pid), seconds)
+
+
 # ---- hangdbg
 
 
@@ -386,7 +391,7 @@ def kill_group(process):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
-    process.wait(PATIENCE)
+    process.wait(10)
 
 
 def stop_everything():
