@@ -21,6 +21,7 @@ constexpr double kWorthIt = 0.05;  // seconds
 // woken. Between the two is less than a microsecond if our CPU was not taken
 // from us: a thread that is woken and gets a CPU needs more for its next call.
 constexpr auto kLearnt = std::chrono::microseconds(10);
+constexpr int kLearnTries = 5;  // the first one may have cold caches
 constexpr auto kAsked = std::chrono::microseconds(100);
 // Each step takes microseconds on a machine that has a CPU for the thread. The
 // thread is not stopped meanwhile.
@@ -108,14 +109,24 @@ WaitKeeper::WaitKeeper(int pid, int tid)
 }
 
 // One that is woken before the stop was asked for may run, wait anew, and stop
-// on the way into that wait: all that `stopped` looks at is then the same.
+// on the way into that wait: all that `stopped` looks at is then the same. It
+// had no time for that, or no CPU: where its only run was on the CPU that we
+// asked on, it was not under way when we asked.
 Status WaitKeeper::interrupt(TracedThread& thread, Deadline deadline) {
-  const auto switches = own_switches();
-  const Deadline learnt = Deadline::in(kLearnt);
+  const long switches = own_switches();
+  const int cpu = ::sched_getcpu();
+  const bool sleeps = has_just_not_run();
   const Deadline asked = Deadline::in(kAsked);
-  const bool sleeps = before_ && has_run(0) && !learnt.expired();
   TRY(thread.ask_to_stop());
-  if (!sleeps || asked.expired() || own_switches() != switches) {
+  const bool at_once = !asked.expired();
+  const bool same_cpu = ::sched_getcpu() == cpu;
+  const long switched = own_switches() - switches;
+  if (switched == 1 && same_cpu) {
+    runs_on_ = cpu;
+  } else if (switched != 0 || !at_once) {
+    before_.reset();
+  }
+  if (!sleeps) {
     before_.reset();
   }
   return thread.await_stop(deadline);
@@ -130,7 +141,7 @@ void WaitKeeper::stopped(const TracedThread& thread,
       (is_restarted(registers) || is_called_again(registers)) &&
       registers.sp() == before_->call.sp &&
       registers.pc() == before_->call.pc && has_run(1) &&
-      voluntary_switches(pid_, tid_) == before_->switches + 1) {
+      voluntary_switches(pid_, tid_) == before_->switches + 1 && ran_there()) {
     at_ = registers;
   }
 }
@@ -157,6 +168,27 @@ void WaitKeeper::note() {
   if (kept_) {
     note_wait(tid_, *kept_);
   }
+}
+
+bool WaitKeeper::has_just_not_run() const {
+  for (int i = 0; before_ && i < kLearnTries; ++i) {
+    const Deadline learnt = Deadline::in(kLearnt);
+    if (!has_run(0)) {
+      return false;
+    }
+    if (!learnt.expired()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool WaitKeeper::ran_there() const {
+  if (!runs_on_) {
+    return true;
+  }
+  const auto stat = read_task_stat(pid_, tid_);
+  return stat && stat->cpu == *runs_on_;
 }
 
 bool WaitKeeper::has_run(std::uint64_t times) const {

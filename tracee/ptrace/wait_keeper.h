@@ -35,6 +35,8 @@ class WaitKeeper {
   void note();
 
  private:
+  bool has_just_not_run() const;
+  bool ran_there() const;
   bool has_run(std::uint64_t times) const;
   bool enters_again(const Registers& now) const;
   Status watch_falling_asleep(TracedThread& thread);
@@ -44,6 +46,7 @@ class WaitKeeper {
   KeptTask task_;
   std::optional<KeptWait> before_;
   std::uint64_t runs_ = 0;  // times that it had run, when `before_` was taken
+  std::optional<int> runs_on_;  // the CPU where its run for the stop has to be
   std::optional<Registers> at_;
   std::optional<KeptWait> kept_;
 };
