@@ -82,6 +82,7 @@ bool has_paused_others(const std::vector<PythonThread>& threads,
 }  // namespace
 
 GilWatch::Verdict GilWatch::look() {
+  const bool was_paused = paused_;
   auto holders = read_holders();
   if (!holders) {
     return Verdict::Unknown;
@@ -92,8 +93,14 @@ GilWatch::Verdict GilWatch::look() {
     return Verdict::Free;
   }
   if (paused_) {
-    keep(holders_.front(), false);
+    keep(holders_.front(), !was_paused);
     return Verdict::Free;
+  }
+  // Who has paused all others holds nobody up: at the end of its pause they are
+  // let go one after another, and are not suspended while it still looks so.
+  if (was_paused) {
+    keep(holders_.front(), true);
+    return Verdict::Unknown;
   }
   may_stop_ = Deadline::Clock::now() - looked_at_native_ >= kBetweenStops;
   // With a GIL: it changes hands, or its holder is at another place than at the
