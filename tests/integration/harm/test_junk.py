@@ -94,12 +94,15 @@ def test_strangers_at_the_door(target, tmp_path):
 
 
 def session_of(target, expression="__import__('time').sleep(1)"):
-    """A hangdbg whose expression is running."""
-    run = start_hangdbg("eval", target.pid, expression)
-    until("an agent", lambda: "hangdbg-exec" in processes.threads(target.pid).values())
-    until("its channels", lambda: (
-        len(processes.sockets(run.pid)) == len(processes.sockets(target.pid)) == 2))
-    return run
+    """A hangdbg whose expression is running. Another one, where it was over before we saw it."""
+    while True:
+        run = start_hangdbg("eval", target.pid, expression)
+        until("its channels", lambda: run.poll() is not None or (
+            "hangdbg-exec" in processes.threads(target.pid).values()
+            and len(processes.sockets(run.pid)) == len(processes.sockets(target.pid)) == 2))
+        if run.poll() is None:
+            return run
+        ends_in_good_manners(run, 0)
 
 
 def ends_in_good_manners(run, *codes):

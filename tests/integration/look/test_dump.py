@@ -286,9 +286,8 @@ def test_many(newest_python):
     done = hangdbg("dump", "--all", "--json", "--timeout", "60")
     every = {p["pid"]: p for p in done.json()["processes"]}
     assert [every[pid]["error"] for pid in pids] == [None, None]
-    # Of others that the machine runs some may be over, or get no CPU.
-    errors = [p["error"]["type"] for p in every.values() if p["error"] and p["python"]]
-    assert set(errors) <= {"timed-out", "no-such-process"} and done.rc == bool(errors), done
+    # Others that the machine runs may be over by now, or be refused.
+    assert done.rc == any(p["error"] for p in every.values()), done
 
 
 def branches(node):

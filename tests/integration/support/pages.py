@@ -41,6 +41,7 @@ BLOCK = re.compile(r"^<!-- beside: (\w+)(, any order)? -->\n```console\n(.*?)^``
 SHOWN = re.compile(r"^<!-- file: (\S+) -->\n```(\w+)\n(.*?)^```$", re.M | re.S)
 UNTOLD = re.compile(r"asleep in (?!\S*nanosleep)\S+(?! for)(?!\S)")
 BUSY = re.compile(r"^around(?: rank \d+)?\n  machine: load .*\n(?!  )", re.M)  # by other tests
+WAKES = re.compile(r"nanosleep\(.*, 0 µs more\)")  # right now: nor is it known where it sleeps
 NO_TIME = re.compile(r"^ *\d+ .* (?:stuck|blocked) +- ", re.M)  # in the table of `ps`
 UNIT = r"(?:µs|ms|s|min|h|days?|bytes|[kKMG]i?B)\b"
 NUMBER = re.compile(r"((?:\brank |\branks |(?<!:)\[|node7:)[\d,-]+(?=[]:, ]))|0x[\da-f]+|\d[\d.,]*(?: ?%s)?"
@@ -100,11 +101,11 @@ def compare(block, names, programs=None, once=False):
 
 def said(command, names, programs):
     """What the command prints, in the names of the pages. None while a thread that sleeps got
-    on just now, which it does when another test looks at it."""
+    on just now, which it does when another test looks at it, or is about to."""
     printed = BUSY.sub("", run(command, names, programs))
     for pattern, name in names.items():
         printed = re.sub(pattern, name, printed)
-    return None if UNTOLD.search(printed) or NO_TIME.search(printed) else printed
+    return None if any(why.search(printed) for why in (UNTOLD, WAKES, NO_TIME)) else printed
 
 
 def run(command, names, programs):
