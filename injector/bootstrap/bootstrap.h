@@ -67,6 +67,7 @@ enum HdCancellable {
 };
 
 #define HD_PROBES 4
+#define HD_LOST_PROBES 8
 
 struct HdRunning {
   uint32_t cancellable; /* enum HdCancellable */
@@ -86,7 +87,7 @@ struct HdRunning {
   /* Without a GIL (probes.c): what the thread owns; whoever takes one out drops
    * it. */
   HdPyObject* probes[HD_PROBES];
-  HdPyObject* out;       /* dropped, and not freed yet; 0: none */
+  HdPyObject* out;       /* dropped, and not freed yet; 0: none. See probes.c */
   HdPyObject* cancelled; /* the class of what is raised; canceller */
   uint32_t raised;       /* by the thread itself; canceller clears it */
   uint32_t is_armed;     /* it is set, and the next look is on its way */
@@ -261,7 +262,10 @@ struct HdState {
    * session's own in another interpreter. */
   struct HdAgent agents[HD_MAX_SESSIONS + 1];
   int64_t forks_held_since; /* forks.c; 0: they are not */
-  uint32_t looks;           /* probes.c; a futex */
+  /* probes.c */
+  uint32_t looks;                          /* a futex */
+  HdPyObject* lost_probes[HD_LOST_PROBES]; /* yet to be freed; 0: none */
+  void* visited;      /* the interpreter of whose threads one may be there */
   uint32_t must_stay; /* something of Python's still points into the region */
   uint32_t lost_executor; /* one has ended, and not as it should */
   struct HdMethod methods[HD_BUILTINS];

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "injector/bootstrap/bootstrap.h"
+#include "injector/bootstrap/probes.h"
 #include "injector/bootstrap/syscalls_x86_64.h"
 
 #define CONTROL_STACK (256UL << 10)
@@ -85,7 +86,8 @@ static void leave_target(struct HdState* state, struct HdExit* out) {
     loaded |= state->agents[i].globals != 0;
   }
   const int lost = hd_held_lost(state);
-  if (loaded || state->must_stay || hd_held_left(state, 0)) {
+  if (loaded || state->must_stay || hd_probe_is_lost(state) ||
+      HD_LOAD(state->visited) || hd_held_left(state, 0)) {
     return;
   }
   if (lost || HD_LOAD(state->region->stays)) {

@@ -26,12 +26,15 @@ typedef void (*RestoreErrorFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
 typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
 typedef void* (*SaveFunction)(void);
 typedef void (*RestoreFunction)(void*);
+typedef void* (*InterpreterFunction)(void);
 
 /* Of the canceller and the thread, for each other. */
 #define MOMENT_NS 1000000L
 /* So long after the canceller was there it may drop another one. */
 #define WATCHED_NS 3000000L
 #define SECOND_NS 1000000000L
+/* What `out` is while the destructor runs. */
+#define LOOKING ((HdPyObject*)1)
 
 static void fill(struct HdState* state, struct HdRunning* running);
 static HdPyObject* taken(HdPyObject** place);
@@ -43,6 +46,9 @@ static int is_dropped(struct HdRunning* running,
                       uint32_t number,
                       int64_t until);
 static int is_clear(struct HdRunning* running);
+static void visit(struct HdState* state);
+static void lose(struct HdState* state, struct HdRunning* running);
+static void find(struct HdState* state, HdPyObject* probe);
 static void come_back(struct HdState* state, struct HdRunning* running);
 static int disarm(struct HdState* state, struct HdRunning* running);
 static int judge(struct HdState* state, struct HdRunning* running);
@@ -81,15 +87,38 @@ void hd_probes_end(struct HdState* state, struct HdRunning* running) {
   while (HD_LOAD(running->out) && !hd_python_is_ending(state)) {
     hd_run_loop(state);
     HD_CALL(state, PyErr_Clear, VoidFunction)();
-    if (HD_LOAD(running->out) && hd_now() > until) {
-      HD_STORE(state->must_stay, 1);
-      HD_STORE(running->out, 0);
-    } else if (HD_LOAD(running->out)) {
+    if (hd_now() > until) {
+      lose(state, running);
+    }
+    if (HD_LOAD(running->out)) {
       hd_nap(state);
     }
   }
   HD_CALL(state, PyErr_Restore, RestoreErrorFunction)
   (error[0], error[1], error[2]);
+}
+
+int hd_probe_is_lost(const struct HdState* state) {
+  int lost = 0;
+  for (int i = 0; i < HD_LOST_PROBES; i++) {
+    lost |= HD_LOAD(state->lost_probes[i]) != 0;
+  }
+  return lost;
+}
+
+/* Who comes after the exchange is seen the next time. */
+void hd_probes_leave(struct HdSession* session) {
+  struct HdState* state = session->state;
+  if (!hd_is_free_threaded(state)) {
+    return;
+  }
+  void* here = HD_CALL(state, PyInterpreterState_Get, InterpreterFunction)();
+  if (HD_EXCHANGE(state->visited, here, 0)) {
+    session->in_detach_handshake = 1;
+    hd_pause(session);
+    hd_resume(session);
+    session->in_detach_handshake = 0;
+  }
 }
 
 HdPyObject* hd_probe_take(struct HdRunning* running, int may_look) {
@@ -146,18 +175,19 @@ static HdPyObject* taken(HdPyObject** place) {
   return __atomic_exchange_n(place, 0, __ATOMIC_ACQ_REL);
 }
 
-/* A probe's destructor. Also of those that are left at the end. A thread of the
- * program may still be in it when the last session ends. */
+/* A probe's destructor. Also of those that are left at the end. */
 static void look(HdPyObject* probe) {
   struct HdState* state = hd_state();
   struct HdRunning* running =
       HD_CALL(state, PyCapsule_GetPointer, PointerFunction)(probe, 0);
-  if (!running || HD_LOAD(running->out) != probe) {
+  HdPyObject* seen = probe;
+  if (!running || !HD_EXCHANGE(running->out, seen, LOOKING)) {
+    find(state, probe);
     return;
   }
   const int was_armed = disarm(state, running);
   if (HD_CALL(state, pthread_self, SelfFunction)() != running->thread) {
-    HD_STORE(state->must_stay, 1);
+    visit(state);
     HD_STORE(running->next_drop_at,
              hd_now() + (SECOND_NS << running->lost++ % 16));
     come_back(state, running);
@@ -221,6 +251,46 @@ static int is_clear(struct HdRunning* running) {
   const uint32_t marked = HD_LOAD(running->marked);
   HD_STORE(running->marked, marked ? marked - 1 : 0);
   return marked == 0;
+}
+
+/* A thread of the program is here, attached until it returns. */
+static void visit(struct HdState* state) {
+  void* const here =
+      HD_CALL(state, PyInterpreterState_Get, InterpreterFunction)();
+  void* seen = 0;
+  if (!HD_EXCHANGE(state->visited, seen, here) && seen != here) {
+    HD_STORE(state->must_stay, 1);
+  }
+}
+
+/* At the end of an evaluation: it is out, and not freed. */
+static void lose(struct HdState* state, struct HdRunning* running) {
+  HdPyObject* probe = HD_LOAD(running->out);
+  if (!probe || probe == LOOKING) {
+    return;
+  }
+  int at = 0;
+  HdPyObject* none = 0;
+  while (at < HD_LOST_PROBES &&
+         !HD_EXCHANGE(state->lost_probes[at], none, probe)) {
+    none = 0;
+    at++;
+  }
+  const int is_lost = HD_EXCHANGE(running->out, probe, 0);
+  if (at == HD_LOST_PROBES) {
+    HD_STORE(state->must_stay, 1);
+  } else if (!is_lost) {
+    HD_STORE(state->lost_probes[at], 0);
+  }
+}
+
+static void find(struct HdState* state, HdPyObject* probe) {
+  for (int i = 0; i < HD_LOST_PROBES; i++) {
+    if (HD_LOAD(state->lost_probes[i]) == probe) {
+      visit(state);
+      HD_STORE(state->lost_probes[i], 0);
+    }
+  }
 }
 
 static void come_back(struct HdState* state, struct HdRunning* running) {

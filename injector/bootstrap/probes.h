@@ -5,9 +5,15 @@
 #include "injector/bootstrap/places.h"
 
 /* The evaluating thread: around what may be cancelled. After the end of it no
- * probe is left. */
+ * probe is left, but for one that a collection may have taken. */
 void hd_probes_begin(struct HdState* state, struct HdRunning* running);
 void hd_probes_end(struct HdState* state, struct HdRunning* running);
+
+/* At the end of a session. Whether one is left, and may yet be freed. */
+int hd_probe_is_lost(const struct HdState* state);
+/* Attached: then no thread of the interpreter is in one's destructor any more;
+ * pauses the program, if one was. */
+void hd_probes_leave(struct HdSession* session);
 
 /* The canceller, while `running` is HD_CANCELLING: one that is to be dropped
  * afterwards. 0: one is on its way already, or none is left, or it may not. */

@@ -130,12 +130,12 @@ def test_frames_that_return_after_we_have_gone(told):
     answer(told, "dives(300)")
     breaks.end()
     until("hangdbg's threads gone", lambda: not processes.debugger_threads(told.pid))
-    assert images(told) == 1
+    assert processes.code_of_no_file(told.pid) == 1
     for _ in range(3):  # the frame is on the stack, but not with ours below it
         breaks = LineBreaks(told)
         breaks.break_at("below")
         breaks.end()
-    until("one region left", lambda: images(told) == 1)
+    until("one region left", lambda: processes.code_of_no_file(told.pid) == 1)
     breaks = LineBreaks(told)
     breaks.break_at("below")
     assert answer(told, "surfaces()") == [300]
@@ -148,13 +148,6 @@ def test_frames_that_return_after_we_have_gone(told):
     assert breaks.hits() == [*hit("above"), *hit("below")]
     breaks.end()
     assert_nothing_left(told, before)
-
-
-def images(target):
-    """Regions of ours: code that is in no file."""
-    with open("/proc/%d/maps" % target.pid) as maps:
-        return sum(line.split()[1] == "r-xp" and line.split()[4] == "0" and
-                   "[" not in line for line in maps)
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+import processes
 from harness import agent_goes, evaluate, hangdbg, place, start, start_hangdbg, until
 
 FUNCTIONS = ["log_once", "put_and_get", "notify", "write", "block", "poll"]
@@ -50,6 +51,7 @@ def test_when_the_client_is_killed(function, edge_python):
         client.kill()
         client.communicate()
         agent_goes(target, CANCELS)
+    assert not processes.code_of_no_file(target.pid)
     evaluate(target, "counts.pop('mine')")
     all_go_on(target)
     assert target.finish()["answer"] == 41
@@ -86,6 +88,7 @@ def goes_on_after(target, expression):
     """What was waited for comes, and its lock is free afterwards."""
     hangdbg("eval", target.pid, expression + " and None", *place(target))
     agent_goes(target, CANCELS)
+    assert not processes.code_of_no_file(target.pid)
     evaluate(target, "counts.pop('mine')")
     all_go_on(target)
     assert target.finish()["answer"] == 41

@@ -136,6 +136,12 @@ def threads(pid):
     return found
 
 
+def code_of_no_file(pid):
+    """How many mappings of it there are: each region of ours has one."""
+    return sum(words[1] == "r-xp" and words[4] == "0" and len(words) == 5
+               for words in map(str.split, _read("/proc/%d/maps" % pid).splitlines()))
+
+
 def debugger_threads(pid):
     """The names of hangdbg's own."""
     return [name for name in threads(pid).values() if name.startswith("hangdbg-")]
