@@ -167,6 +167,16 @@ enum HdHeldPhase {
   HD_HELD_LOST = 4,   /* no longer waited for: if it arrives, it leaves */
 };
 
+/* What a thread of the program leaves our code by: a pthread_attr_t, never used
+ * as one. The libc writes HD_LEFT into it, and returns to where none of our
+ * code is. */
+struct HdWayOut {
+  uint64_t attributes[8];
+};
+
+/* A size that no thread has, and every libc takes for one. */
+#define HD_LEFT 0x48440000UL
+
 /* A thread of the program that a session has suspended: its own code resumes
  * when ours returns. Its fields are changed with the GIL, but where said. */
 struct HdHeld {
@@ -183,13 +193,25 @@ struct HdHeld {
   uint32_t let_go;
   int32_t signal;            /* thread: to be sent to it when it goes; 0 none */
   struct HdRunning debugged; /* which it was resumed for */
-  /* What the thread leaves by: a pthread_attr_t, never used as one. The libc
-   * writes HD_LEFT into it, and returns to where none of our code is. */
-  uint64_t attributes[8];
+  struct HdWayOut way_out;
 };
 
 _Static_assert(offsetof(struct HdHeld, sent) == 0,
                "the injector writes it to the address of a place");
+
+/* A thread of the program that destroys a probe: probes.c. */
+struct HdVisitor {
+  uint32_t phase; /* enum HdVisitorPhase */
+  struct HdWayOut way_out;
+};
+
+enum HdVisitorPhase {
+  HD_VISITOR_NONE = 0,
+  HD_VISITOR_COMES = 1,
+  HD_VISITOR_LEAVES = 2, /* gone, as soon as it has written HD_LEFT */
+};
+
+#define HD_MAX_VISITORS 8
 
 /* A thread that is stepped by a trace function. GIL. */
 struct HdTraced {
@@ -265,7 +287,7 @@ struct HdState {
   /* probes.c */
   uint32_t looks;                          /* a futex */
   HdPyObject* lost_probes[HD_LOST_PROBES]; /* yet to be freed; 0: none */
-  void* visited;      /* the interpreter of whose threads one may be there */
+  struct HdVisitor visitors[HD_MAX_VISITORS];
   uint32_t must_stay; /* something of Python's still points into the region */
   uint32_t lost_executor; /* one has ended, and not as it should */
   struct HdMethod methods[HD_BUILTINS];
@@ -354,6 +376,11 @@ void* hd_canceller_main(void* session);
 /* hold.c */
 /* Where a thread that was stopped in a call enters: (struct HdHeld*). */
 void hd_hold_entry(void);
+/* What is left for it to do is said by its entry (entry_x86_64.S). */
+void hd_leave_by(struct HdState* state,
+                 struct HdWayOut* way_out,
+                 struct HdExit* out);
+int hd_has_left(const struct HdWayOut* way_out);
 /* How many threads may still run our code for that session, or for any. */
 int hd_held_left(struct HdState* state, const struct HdSession* session);
 /* How many may still arrive, although no longer waited for; from now on the

@@ -13,6 +13,9 @@
 #include "injector/bootstrap/syscalls_x86_64.h"
 
 #define CONTROL_STACK (256UL << 10)
+/* For how long, without a session, a probe is waited for; how often. */
+#define PROBES_NS 10000000000L
+#define PROBES_POLL_MS 10
 
 typedef uint64_t (*SelfFunction)(void);
 typedef int (*ThreadFunction)(uint64_t);
@@ -86,8 +89,8 @@ static void leave_target(struct HdState* state, struct HdExit* out) {
     loaded |= state->agents[i].globals != 0;
   }
   const int lost = hd_held_lost(state);
-  if (loaded || state->must_stay || hd_probe_is_lost(state) ||
-      HD_LOAD(state->visited) || hd_held_left(state, 0)) {
+  if (loaded || state->must_stay || hd_probes_left(state) ||
+      hd_held_left(state, 0)) {
     return;
   }
   if (lost || HD_LOAD(state->region->stays)) {
@@ -129,9 +132,17 @@ static struct HdState* set_up(uint64_t base) {
   return state;
 }
 
+/* A collection that has taken a probe frees it at its end. */
 static void serve(struct HdState* state) {
   struct pollfd polled[HD_MAX_SESSIONS + 1];
-  while (sessions_left(state)) {
+  for (int64_t until = 0;;) {
+    if (sessions_left(state)) {
+      until = 0;
+    } else if (!hd_probes_left(state) || (until && hd_now() > until)) {
+      return;
+    } else if (!until) {
+      until = hd_now() + PROBES_NS;
+    }
     if (wait_for_news(state, polled) > 0) {
       if (polled[HD_MAX_SESSIONS].revents) {
         answer_door(state);
@@ -150,7 +161,7 @@ static void serve(struct HdState* state) {
 /* Sleeps until a record, the rendezvous pipe, or the next thing that is due. */
 static int wait_for_news(struct HdState* state, struct pollfd* polled) {
   const int rendezvous_is_ours = hd_is_ours(&state->rendezvous_read);
-  long timeout = HD_LONGEST_POLL_MS;
+  long timeout = sessions_left(state) ? HD_LONGEST_POLL_MS : PROBES_POLL_MS;
   for (int i = 0; i < HD_MAX_SESSIONS; i++) {
     struct HdSession* session = &state->sessions[i];
     int listens =

@@ -1,7 +1,7 @@
 // The image's first bytes, and the one thing that C cannot say: a thread's last
 // step is one of the target's functions, which returns to the thread's own
-// caller. So the last of all threads unmaps the code that it runs, and one that
-// was held says that it has left when it has.
+// caller. So the last of all threads unmaps the code that it runs, and one of
+// the program says that it has left when it has.
 #include "injector/bootstrap/shared.h"
 
         .section .hd_header, "ax", @progbits
@@ -41,4 +41,5 @@ hd_image_header:                        // struct HdImageHeader
         thread_entry hd_first_entry, hd_first_main
         thread_entry hd_control_entry, hd_control_main
         thread_entry hd_hold_entry, hd_hold_main
+        thread_entry hd_look_entry, hd_look_main
         .section .note.GNU-stack, "", @progbits

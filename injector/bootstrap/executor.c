@@ -9,18 +9,14 @@
 #include <poll.h>
 
 #include "injector/bootstrap/bootstrap.h"
-#include "injector/bootstrap/probes.h"
 #include "injector/bootstrap/syscalls_x86_64.h"
 
 typedef int (*BytesFunction)(HdPyObject*, char**, long*);
 typedef void (*ObjectFunction)(HdPyObject*);
 typedef int (*FlagFunction)(void);
-typedef void (*VoidFunction)(void);
 
 /* For how long a leaving executor keeps an eye on the GIL before it queues. */
 #define FAREWELL_NS 1000000000L
-/* A collection frees it, at its end. */
-#define LOST_PROBE_NS 10000000000L
 #define SPINS 200
 
 static int serve_one(struct HdSession* session);
@@ -250,17 +246,6 @@ static void detach_handshake(struct HdSession* session) {
     return;
   }
   hd_agent_forget(session);
-  for (const int64_t until = hd_now() + LOST_PROBE_NS;
-       hd_probe_is_lost(state) && hd_now() < until;) {
-    hd_exit(session, entry);
-    hd_poll(-1, 0, 1);
-    if (!hd_enter(session, &entry)) {
-      return;
-    }
-    hd_run_loop(state);
-    HD_CALL(state, PyErr_Clear, VoidFunction)();
-  }
-  hd_probes_leave(session);
   while (!begin_change(session)) {
     hd_exit(session, entry);
     hd_poll(-1, 0, 1);

@@ -21,8 +21,6 @@
 #define ERESTARTSYS (-512)
 #define ERESTARTNOINTR (-513)
 
-/* A size that no thread has, and every libc takes for one. */
-#define HD_LEFT 0x48440000UL
 /* How often a wait polls for the end of the other side, which sends nothing. */
 #define LONGEST_WAIT_S 1
 /* A thread that was sent comes as soon as it gets a CPU. */
@@ -50,7 +48,6 @@ static void look_for_signals(struct HdSignalFrame* frame);
 static int may_stand(const struct HdSession* session);
 static void stand(struct HdSession* session, struct HdHeld* held);
 static void keep_for_later(struct HdState* state, const struct HdHeld* held);
-static int is_gone(const struct HdHeld* held);
 static int may_come(const struct HdSession* session, const struct HdHeld* held);
 static int client_has_ended(const struct HdSession* session);
 static struct HdHeld* claim(struct HdState* state, uint32_t session);
@@ -78,9 +75,7 @@ void hd_hold_main(struct HdHeld* held, struct HdExit* out) {
   if (error) {
     *error = kept;
   }
-  out->function = api->pthread_attr_setstacksize;
-  out->first = (uint64_t)held->attributes;
-  out->second = HD_LEFT;
+  hd_leave_by(state, &held->way_out, out);
   HD_STORE(held->phase, HD_HELD_LEAVES);
 }
 
@@ -174,14 +169,22 @@ int hd_held_left(struct HdState* state, const struct HdSession* session) {
     const uint32_t phase = HD_LOAD(held->phase);
     left += (!session || held->session == session->index) &&
             (phase == HD_HELD_STANDS ||
-             (phase == HD_HELD_LEAVES && !is_gone(held)));
+             (phase == HD_HELD_LEAVES && !hd_has_left(&held->way_out)));
   }
   return left;
 }
 
-static int is_gone(const struct HdHeld* held) {
+void hd_leave_by(struct HdState* state,
+                 struct HdWayOut* way_out,
+                 struct HdExit* out) {
+  out->function = state->region->api.pthread_attr_setstacksize;
+  out->first = (uint64_t)way_out->attributes;
+  out->second = HD_LEFT;
+}
+
+int hd_has_left(const struct HdWayOut* way_out) {
   for (int i = 0; i < 8; i++) {
-    if (HD_LOAD(held->attributes[i]) == HD_LEFT) {
+    if (HD_LOAD(way_out->attributes[i]) == HD_LEFT) {
       return 1;
     }
   }
@@ -302,7 +305,8 @@ static struct HdHeld* claim(struct HdState* state, uint32_t session) {
   for (int i = 0; i < HD_MAX_HELD; i++) {
     struct HdHeld* held = &state->held[i];
     uint32_t seen = HD_LOAD(held->phase);
-    if ((seen == HD_HELD_FREE || (seen == HD_HELD_LEAVES && is_gone(held))) &&
+    if ((seen == HD_HELD_FREE ||
+         (seen == HD_HELD_LEAVES && hd_has_left(&held->way_out))) &&
         HD_EXCHANGE(held->phase, seen, HD_HELD_CLAIMED)) {
       *held = (struct HdHeld){.phase = HD_HELD_CLAIMED, .session = session};
       return held;

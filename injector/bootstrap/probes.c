@@ -3,7 +3,8 @@
  * is set from outside.
  *
  * It owns a few objects, the probes. One that another thread drops is freed by
- * its owner, and look() called, where that is about to look for an exception
+ * its owner, and hd_look_main called, where that is about to look for an
+ * exception
  * (_Py_brc_queue_object in Python/brc.c; _Py_HandlePending in
  * Python/ceval_gil.c). But Python has decided before that whether it will. So
  * the first look sets the exception, and waits until the canceller has dropped
@@ -26,7 +27,6 @@ typedef void (*RestoreErrorFunction)(HdPyObject*, HdPyObject*, HdPyObject*);
 typedef int (*AsyncExcFunction)(unsigned long, HdPyObject*);
 typedef void* (*SaveFunction)(void);
 typedef void (*RestoreFunction)(void*);
-typedef void* (*InterpreterFunction)(void);
 
 /* Of the canceller and the thread, for each other. */
 #define MOMENT_NS 1000000L
@@ -38,7 +38,6 @@ typedef void* (*InterpreterFunction)(void);
 
 static void fill(struct HdState* state, struct HdRunning* running);
 static HdPyObject* taken(HdPyObject** place);
-static void look(HdPyObject* probe);
 static void look_in(struct HdState* state,
                     struct HdRunning* running,
                     int was_armed);
@@ -46,9 +45,10 @@ static int is_dropped(struct HdRunning* running,
                       uint32_t number,
                       int64_t until);
 static int is_clear(struct HdRunning* running);
-static void visit(struct HdState* state);
+static void visit(struct HdState* state, struct HdExit* out);
+static int is_taken(struct HdVisitor* visitor);
 static void lose(struct HdState* state, struct HdRunning* running);
-static void find(struct HdState* state, HdPyObject* probe);
+static void find(struct HdState* state, HdPyObject* probe, struct HdExit* out);
 static void come_back(struct HdState* state, struct HdRunning* running);
 static int disarm(struct HdState* state, struct HdRunning* running);
 static int judge(struct HdState* state, struct HdRunning* running);
@@ -98,27 +98,19 @@ void hd_probes_end(struct HdState* state, struct HdRunning* running) {
   (error[0], error[1], error[2]);
 }
 
-int hd_probe_is_lost(const struct HdState* state) {
-  int lost = 0;
+int hd_probes_left(const struct HdState* state) {
+  int left = 0;
   for (int i = 0; i < HD_LOST_PROBES; i++) {
-    lost |= HD_LOAD(state->lost_probes[i]) != 0;
+    left |= HD_LOAD(state->lost_probes[i]) != 0;
   }
-  return lost;
-}
-
-/* Who comes after the exchange is seen the next time. */
-void hd_probes_leave(struct HdSession* session) {
-  struct HdState* state = session->state;
-  if (!hd_is_free_threaded(state)) {
-    return;
+  /* After those: who frees one of them is a visitor before it is none. */
+  for (int i = 0; i < HD_MAX_VISITORS; i++) {
+    const struct HdVisitor* visitor = &state->visitors[i];
+    const uint32_t phase = HD_LOAD(visitor->phase);
+    left |= phase == HD_VISITOR_COMES ||
+            (phase == HD_VISITOR_LEAVES && !hd_has_left(&visitor->way_out));
   }
-  void* here = HD_CALL(state, PyInterpreterState_Get, InterpreterFunction)();
-  if (HD_EXCHANGE(state->visited, here, 0)) {
-    session->in_detach_handshake = 1;
-    hd_pause(session);
-    hd_resume(session);
-    session->in_detach_handshake = 0;
-  }
+  return left;
 }
 
 HdPyObject* hd_probe_take(struct HdRunning* running, int may_look) {
@@ -163,8 +155,8 @@ static void fill(struct HdState* state, struct HdRunning* running) {
   const struct HdApi* api = &state->region->api;
   for (int i = 0; i < HD_PROBES && api->PyCapsule_New; i++) {
     if (!HD_LOAD(running->probes[i])) {
-      HdPyObject* probe =
-          HD_CALL(state, PyCapsule_New, CapsuleFunction)(running, 0, look);
+      HdPyObject* probe = HD_CALL(state, PyCapsule_New, CapsuleFunction)(
+          running, 0, hd_look_entry);
       HD_CALL(state, PyErr_Clear, VoidFunction)();
       HD_STORE(running->probes[i], probe);
     }
@@ -175,19 +167,20 @@ static HdPyObject* taken(HdPyObject** place) {
   return __atomic_exchange_n(place, 0, __ATOMIC_ACQ_REL);
 }
 
-/* A probe's destructor. Also of those that are left at the end. */
-static void look(HdPyObject* probe) {
+/* A probe's destructor, which hd_look_entry calls. Also of those that are left
+ * at the end. */
+void hd_look_main(HdPyObject* probe, struct HdExit* out) {
   struct HdState* state = hd_state();
   struct HdRunning* running =
       HD_CALL(state, PyCapsule_GetPointer, PointerFunction)(probe, 0);
   HdPyObject* seen = probe;
   if (!running || !HD_EXCHANGE(running->out, seen, LOOKING)) {
-    find(state, probe);
+    find(state, probe, out);
     return;
   }
   const int was_armed = disarm(state, running);
   if (HD_CALL(state, pthread_self, SelfFunction)() != running->thread) {
-    visit(state);
+    visit(state, out);
     HD_STORE(running->next_drop_at,
              hd_now() + (SECOND_NS << running->lost++ % 16));
     come_back(state, running);
@@ -253,14 +246,34 @@ static int is_clear(struct HdRunning* running) {
   return marked == 0;
 }
 
-/* A thread of the program is here, attached until it returns. */
-static void visit(struct HdState* state) {
-  void* const here =
-      HD_CALL(state, PyInterpreterState_Get, InterpreterFunction)();
-  void* seen = 0;
-  if (!HD_EXCHANGE(state->visited, seen, here) && seen != here) {
-    HD_STORE(state->must_stay, 1);
+/* A thread that may be the program's: it says with its last step that it has
+ * left. */
+static void visit(struct HdState* state, struct HdExit* out) {
+  for (int i = 0; i < HD_MAX_VISITORS; i++) {
+    if (is_taken(&state->visitors[i])) {
+      hd_leave_by(state, &state->visitors[i].way_out, out);
+      return;
+    }
   }
+  HD_STORE(state->must_stay, 1);
+}
+
+/* One that has been left is taken again. */
+static int is_taken(struct HdVisitor* visitor) {
+  uint32_t seen =
+      hd_has_left(&visitor->way_out) ? HD_VISITOR_LEAVES : HD_VISITOR_NONE;
+  const uint32_t before = seen;
+  if (!HD_EXCHANGE(visitor->phase, seen, HD_VISITOR_COMES)) {
+    return 0;
+  }
+  /* Another may have taken it meanwhile, and not left yet. */
+  const int is_free =
+      before == HD_VISITOR_NONE || hd_has_left(&visitor->way_out);
+  if (is_free) {
+    visitor->way_out = (struct HdWayOut){0};
+  }
+  HD_STORE(visitor->phase, HD_VISITOR_LEAVES);
+  return is_free;
 }
 
 /* At the end of an evaluation: it is out, and not freed. */
@@ -284,10 +297,11 @@ static void lose(struct HdState* state, struct HdRunning* running) {
   }
 }
 
-static void find(struct HdState* state, HdPyObject* probe) {
+/* One that was lost is no more. */
+static void find(struct HdState* state, HdPyObject* probe, struct HdExit* out) {
   for (int i = 0; i < HD_LOST_PROBES; i++) {
     if (HD_LOAD(state->lost_probes[i]) == probe) {
-      visit(state);
+      visit(state, out);
       HD_STORE(state->lost_probes[i], 0);
     }
   }

@@ -9,11 +9,11 @@
 void hd_probes_begin(struct HdState* state, struct HdRunning* running);
 void hd_probes_end(struct HdState* state, struct HdRunning* running);
 
-/* At the end of a session. Whether one is left, and may yet be freed. */
-int hd_probe_is_lost(const struct HdState* state);
-/* Attached: then no thread of the interpreter is in one's destructor any more;
- * pauses the program, if one was. */
-void hd_probes_leave(struct HdSession* session);
+/* After the last evaluation: whether one is yet to be freed, or a thread of the
+ * program has not left one's destructor. */
+int hd_probes_left(const struct HdState* state);
+/* The destructor: (HdPyObject*). */
+void hd_look_entry(HdPyObject* probe);
 
 /* The canceller, while `running` is HD_CANCELLING: one that is to be dropped
  * afterwards. 0: one is on its way already, or none is left, or it may not. */
