@@ -26,7 +26,6 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kBetweenSamples = std::chrono::milliseconds(45);
-constexpr auto kLongestDiagnosis = std::chrono::seconds(5);
 
 // What was found about one process.
 struct Found {
@@ -69,7 +68,7 @@ Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
   std::vector<ProcessDiagnosis> diagnosed;
   const auto diagnose_them = [&, pids = order_of_diagnosis(found)] {
     diagnosed =
-        diagnose_all(pids, hung_after_s, deadline.capped(kLongestDiagnosis),
+        diagnose_all(pids, hung_after_s, deadline.capped(deadline.left() / 2),
                      Closely::Passively);
   };
   auto beside = spawn_up_to(1, diagnose_them);
@@ -106,6 +105,10 @@ std::string SurveyedProcess::state() const {
                          : progress_name(Progress::Unknown));
 }
 
+bool SurveyedProcess::unjudged() const {
+  return !found && !error && activity.state != "ended";
+}
+
 std::optional<double> SurveyedProcess::waiting_s() const {
   return found && found->state != Progress::Running ? found->waiting_s()
                                                     : activity.waiting_s;
@@ -113,10 +116,7 @@ std::optional<double> SurveyedProcess::waiting_s() const {
 
 std::size_t unjudged(const std::vector<SurveyedProcess>& processes) {
   return static_cast<std::size_t>(
-      std::ranges::count_if(processes, [](const SurveyedProcess& process) {
-        return !process.found && !process.error &&
-               process.activity.state != "ended";
-      }));
+      std::ranges::count_if(processes, &SurveyedProcess::unjudged));
 }
 
 namespace {

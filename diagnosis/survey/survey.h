@@ -31,6 +31,8 @@ struct SurveyedProcess {
 
   bool hung() const { return found && found->hung(); }
   bool stalled() const { return found && found->stalled; }
+  // There was no time to look into it.
+  bool unjudged() const;
   bool is_first() const { return stalled() && !follows; }
   // "stuck", as in `diagnose`; "ended"; "unknown" if it could not be inspected.
   std::string state() const;

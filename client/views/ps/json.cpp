@@ -11,6 +11,7 @@ namespace hangdbg {
 namespace {
 
 reports::PsProcess to_json(const SurveyedProcess& process, const Jobs& jobs);
+std::optional<std::string> why_not_more(const SurveyedProcess& process);
 reports::PsJob to_json(const Job& job);
 
 }  // namespace
@@ -71,9 +72,16 @@ reports::PsProcess to_json(const SurveyedProcess& process, const Jobs& jobs) {
       .waits = activity.waits,
       .waiting_s = process.waiting_s(),
       .cmdline = process.command_line,
-      .error =
-          process.error ? std::optional(process.error->text()) : std::nullopt,
+      .error = why_not_more(process),
   };
+}
+
+std::optional<std::string> why_not_more(const SurveyedProcess& process) {
+  if (process.error) {
+    return process.error->text();
+  }
+  return process.unjudged() ? std::optional<std::string>("not checked: timeout")
+                            : std::nullopt;
 }
 
 }  // namespace

@@ -130,15 +130,18 @@ def attached(target):
 
 
 def writing_ends(pid):
-    """The client's of its two channels; the control channel was made before the other."""
-    found = {}
-    for number, what in processes.fds(pid).items():
-        kind, _, inode = what.partition(":[")
-        if number > 2 and (kind == "socket" or (
-                kind == "pipe" and test_junk.is_writable(pid, number))):
-            found[int(inode[:-1])] = number
-    assert len(found) == 2, found
-    return [found[inode] for inode in sorted(found)]
+    """The client's of its two channels; the control channel was made before the other. By
+    which it came in may still be there."""
+    def found():
+        ends = {}
+        for number, what in processes.fds(pid).items():
+            kind, _, inode = what.partition(":[")
+            if number > 2 and (kind == "socket" or (
+                    kind == "pipe" and test_junk.is_writable(pid, number))):
+                ends[int(inode[:-1])] = number
+        return len(ends) == 2 and [ends[inode] for inode in sorted(ends)]
+
+    return until("its two channels", found)
 
 
 # ---- what the agent is tested by otherwise

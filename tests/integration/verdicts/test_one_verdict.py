@@ -50,7 +50,8 @@ def started(tmp_path):
 def diagnosed(pids):
     """In four processes: each is asked what it takes a second to watch."""
     parts = [pids[at::4] for at in range(4)]
-    asked = [start_hangdbg("diagnose", *part, "--json") for part in parts]
+    asked = [start_hangdbg("diagnose", *part, "--json", "--timeout", PATIENCE / 2)
+             for part in parts]
     return [one for process in asked
             for one in outcome(process, PATIENCE).json()["processes"]]
 
@@ -91,7 +92,8 @@ def test_commands_say_the_same(tmp_path):
         before = {pid: sleeps(pid) for pid in get_on}
         for said in diagnosed(list(programs)):
             told[said["pid"]].append(("diagnose", *verdict(said["diagnosis"])))
-        for said in hangdbg("ps", *programs, "--json").json()["processes"]:
+        for said in hangdbg(
+                "ps", *programs, "--json", "--timeout", PATIENCE / 2).json()["processes"]:
             told[said["pid"]].append(("ps", *verdict(said)))
         until("each that gets on has done so twice",
               lambda: all(sleeps(pid) >= before[pid] + 2 for pid in get_on))
