@@ -3,9 +3,10 @@ with each call of what it has compiled."""
 
 import pytest
 
+import processes
 import torches
 from harness import Target, in_targets, until
-from test_break_lines import answer, images
+from test_break_lines import answer
 from test_breakpoints import attached, leave
 from test_hold import ask
 from told import break_at, comes_to
@@ -115,11 +116,11 @@ def test_left_while_a_thread_is_in_a_compiled_one(compiled):
     leave(process)
     assert answer(compiled, "work(3)") == 16
     assert answer(compiled, "evaluator()") == "another"
-    assert images(compiled) == 1
+    assert processes.code_of_no_file(compiled.pid) == 1
     assert answer(compiled, "leaves()") == 6
     own_evaluator(compiled)
     process = attached(compiled)
     break_at(process, FILE, "plain")
-    assert images(compiled) == 1
+    assert processes.code_of_no_file(compiled.pid) == 1
     leave(process)
-    until("nothing of ours", lambda: images(compiled) == 0)
+    until("nothing of ours", lambda: processes.code_of_no_file(compiled.pid) == 0)
