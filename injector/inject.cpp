@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <map>
 #include <optional>
 #include <set>
 #include <thread>
@@ -14,13 +13,13 @@
 #include "base/log.h"
 #include "injector/agent_finder.h"
 #include "injector/agent_image.h"
+#include "injector/at_rest.h"
 #include "injector/checks/new_threads.h"
 #include "injector/checks/thread_choice.h"
 #include "injector/injection_lock.h"
 #include "injector/stub/borrowed_thread.h"
 #include "tracee/proc/proc_status.h"
 #include "tracee/proc/proc_tasks.h"
-#include "tracee/proc/wait_sample.h"
 
 namespace hangdbg {
 namespace {
@@ -68,7 +67,6 @@ Result<Address> start_agent_on(const AttachTarget& target,
                                Steps& steps);
 bool worth_another_try(const Error& error);
 bool is_seccomps(const Error& error);
-std::map<int, TaskSyscall> all_at_rest(int pid, double for_s);
 
 }  // namespace
 
@@ -175,16 +173,11 @@ Result<Address> start_agent(const AttachTarget& target,
   // who has as many as one that is forbidden our calls is not stopped for them.
   std::optional<Error> lasting;
   std::set<int> forbidding;
-  constexpr double kWhile = 1;  // seconds
-  const auto at_rest = all_at_rest(target.pid, 0);
-  const Deadline while_over = all_at_rest(target.pid, kWhile).empty()
-                                  ? Deadline::in(std::chrono::seconds(1))
-                                  : Deadline::in({});
+  AtRest rest(target.pid);
   for (auto back_off = Deadline::Clock::duration(kFirstBackOff);;
        back_off =
            std::min<Deadline::Clock::duration>(back_off * 2, kLongestBackOff)) {
-    if (last && last->id == ErrorId::NoSafeThread && !at_rest.empty() &&
-        while_over.expired() && all_at_rest(target.pid, 0) == at_rest) {
+    if (last && last->id == ErrorId::NoSafeThread && rest.is_still_so()) {
       return fail(last->id, last->message,
                   fmt::format("none of its threads has moved, so waiting does "
                               "not help: hangdbg dump {0} and hangdbg peek {0} "
@@ -220,6 +213,7 @@ Result<Address> start_agent(const AttachTarget& target,
       steps.done("choose");
       // A tracer for each: with its end the kernel releases a thread that did
       // not stop.
+      rest.before_stop(tid);
       WaitKeeper wait(target.pid, tid);
       auto region = run_as_tracer([&, tid, minds] {
         return start_agent_on(target, {tid, minds}, image, proc_mem, unwinder,
@@ -230,6 +224,7 @@ Result<Address> start_agent(const AttachTarget& target,
         return region;
       }
       log::info(log::Area::Injector, "{}", region.error().text());
+      rest.look();
       if (is_seccomps(region.error())) {
         forbidding.insert(count_filters(target.pid, tid));
       }
@@ -251,6 +246,7 @@ Result<Address> start_agent(const AttachTarget& target,
         break;
       }
     }
+    rest.look();
     if (ends_before(target.pid, Deadline::in({}))) {
       return fail(ErrorId::TargetDied, "the target has ended");
     }
@@ -326,22 +322,6 @@ Result<Address> start_agent_on(const AttachTarget& target,
   steps.add("borrowed", Steps::Clock::now() - stopped_at);
   steps.done("give-back");
   return region;
-}
-
-// In which call each thread sleeps, where all do and have for so long; else
-// nothing. What they are in stays as it is, as long as that is the same: a look
-// later would find nothing new.
-std::map<int, TaskSyscall> all_at_rest(int pid, double for_s) {
-  std::map<int, TaskSyscall> calls;
-  const auto tids = list_tasks(pid);
-  for (const int tid : tids ? *tids : std::vector<int>()) {
-    const auto wait = sample_wait(pid, tid);
-    if (!wait || wait->state != 'S' || wait->asleep_s.value_or(0) < for_s) {
-      return {};
-    }
-    calls[tid] = wait->call;
-  }
-  return calls;
 }
 
 bool is_seccomps(const Error& error) {

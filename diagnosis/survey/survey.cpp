@@ -26,6 +26,12 @@ namespace hangdbg {
 namespace {
 
 constexpr auto kBetweenSamples = std::chrono::milliseconds(45);
+constexpr auto kCauses = std::chrono::seconds(5);  // to look for them
+
+// More, where more may be taken.
+Deadline::Clock::duration time_for_causes(Deadline deadline) {
+  return std::max<Deadline::Clock::duration>(kCauses, deadline.left() / 2);
+}
 
 // What was found about one process.
 struct Found {
@@ -67,9 +73,9 @@ Result<std::vector<SurveyedProcess>> survey(double hung_after_s,
   // Some are sampled for a while: all are diagnosed meanwhile.
   std::vector<ProcessDiagnosis> diagnosed;
   const auto diagnose_them = [&, pids = order_of_diagnosis(found)] {
-    diagnosed =
-        diagnose_all(pids, hung_after_s, deadline.capped(deadline.left() / 2),
-                     Closely::Passively);
+    diagnosed = diagnose_all(pids, hung_after_s,
+                             deadline.capped(time_for_causes(deadline)),
+                             Closely::Passively);
   };
   auto beside = spawn_up_to(1, diagnose_them);
   sample_more(found, deadline);

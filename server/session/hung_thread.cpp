@@ -46,12 +46,12 @@ AgentSession::Awaitable<ShownThread> read_stack(AgentSession& session,
     if (i > 0) {
       co_await sleep_for(kHungThreadBetweenTries);
     }
-    const auto before = sample_wait(pid, tid);
+    const auto before = read_task_runs(pid, tid);
+    const auto stat = read_task_stat(pid, tid);
     CO_TRY(shown.stack, co_await session.stack(whole, deadline));
-    const auto after = sample_wait(pid, tid);
+    const auto after = read_task_runs(pid, tid);
     // One that runs all the time has no such frame.
-    if (!before || !after || before->state == 'R' ||
-        after->runs == before->runs) {
+    if (!before || !stat || !after || stat->state == 'R' || *after == *before) {
       break;
     }
   }

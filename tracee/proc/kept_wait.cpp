@@ -50,6 +50,11 @@ Fd open_own_folder() {
   return folder && is_only_ours(folder, S_IFDIR) ? std::move(folder) : Fd();
 }
 
+// Proves nothing of the folder: most threads have none, and that is soon told.
+bool has_note(int tid) {
+  return ::access(fmt::format("{}/{}", folder_path(), tid).c_str(), F_OK) == 0;
+}
+
 std::optional<KeptWait> read_note(const Fd& folder, const std::string& name) {
   const Fd file(::openat(folder.get(), name.c_str(),
                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -121,7 +126,9 @@ std::optional<std::uint64_t> voluntary_switches(int pid, int tid) {
   return status ? std::optional(status->voluntary_switches) : std::nullopt;
 }
 
-std::string boot_id() {
+namespace {
+
+std::string read_boot_id() {
   const Fd file(
       ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
   std::array<char, 36> bytes{};
@@ -129,6 +136,14 @@ std::string boot_id() {
                      static_cast<ssize_t>(bytes.size())
              ? std::string(bytes.data(), bytes.size())
              : std::string();
+}
+
+}  // namespace
+
+// It is one as long as we run.
+std::string boot_id() {
+  static const std::string id = read_boot_id();
+  return id;
 }
 
 void note_wait(int tid, const KeptWait& wait) {
@@ -163,7 +178,7 @@ std::optional<double> noted_wait_s(int pid,
                                    int tid,
                                    const TaskStat& stat,
                                    const TaskSyscall& call) {
-  const Fd folder = open_own_folder();
+  const Fd folder = has_note(tid) ? open_own_folder() : Fd();
   const auto note =
       folder ? read_note(folder, std::to_string(tid)) : std::nullopt;
   if (!note || stat.state != 'S' || note->started != stat.start_ticks ||

@@ -136,7 +136,7 @@ def test_what_is_around_it(around, python, tmp_path):
 def test_a_child_in_its_parents_memory(kind, python, tmp_path):
     """What is begun in it would end with it, and holds locks of its parent's meanwhile."""
     target = Counting(tmp_path, kind, python)
-    (child,) = processes.children(target.pid)
+    (child,) = until("its child", lambda: processes.children(target.pid))
     hangdbg("eval", child, "1").assert_refused(
         4, "in the memory of its parent %d" % target.pid, "hangdbg attach %d" % target.pid)
     assert hangdbg("dump", child).rc == 0
