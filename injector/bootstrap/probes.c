@@ -279,7 +279,12 @@ static int is_taken(struct HdVisitor* visitor) {
 /* At the end of an evaluation: it is out, and not freed. */
 static void lose(struct HdState* state, struct HdRunning* running) {
   HdPyObject* probe = HD_LOAD(running->out);
-  if (!probe || probe == LOOKING) {
+  if (!probe) {
+    return;
+  }
+  if (probe == LOOKING) { /* who does has no CPU */
+    HD_STORE(state->must_stay, 1);
+    HD_STORE(running->out, 0);
     return;
   }
   int at = 0;

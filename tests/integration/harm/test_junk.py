@@ -95,7 +95,7 @@ def test_strangers_at_the_door(target, tmp_path):
 
 def session_of(target, expression="__import__('time').sleep(1)"):
     """A hangdbg whose expression is running. Another one, where it was over before we saw it."""
-    while True:
+    def one():
         run = start_hangdbg("eval", target.pid, expression)
         until("its channels", lambda: run.poll() is not None or (
             "hangdbg-exec" in processes.threads(target.pid).values()
@@ -103,6 +103,9 @@ def session_of(target, expression="__import__('time').sleep(1)"):
         if run.poll() is None:
             return run
         ends_in_good_manners(run, 0)
+        return None
+
+    return until("one that still runs", one)
 
 
 def ends_in_good_manners(run, *codes):

@@ -37,8 +37,6 @@ NOBODY = 65534
 NORMAL_EXIT = 7  # tests/targets/common.py
 PATIENCE = 60.0  # seconds; for what takes milliseconds on a quiet machine
 AGENT_GONE = PATIENCE  # from the end of hangdbg until nothing of it is left
-# The same, where what it has cancelled may take a minute (injector/bootstrap/cancel.c).
-CANCELS = 180.0
 BACK_FROM_PRINT_NS = 10 ** 7  # of CPU time, within which ready() has returned
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h

@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 import processes
-from harness import CANCELS, PROGRAM, Target, die_with_us, in_targets, kill_group, until
+from harness import AGENT_GONE, PROGRAM, Target, die_with_us, in_targets, kill_group, until
 
 MODES = ("calm", "napping", "busy")
 STANDS_STILL = 20.0  # seconds; each worker loops some hundred times a second
@@ -159,7 +159,7 @@ class Restless(Target):
             return harm
         try:
             until("no thread of hangdbg's", lambda: not processes.debugger_threads(self.pid),
-                  CANCELS)
+                  AGENT_GONE)
             result = self.finish(STANDS_STILL)
         except AssertionError as wrong:
             return "does not end: %s" % wrong
