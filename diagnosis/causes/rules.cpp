@@ -177,7 +177,7 @@ std::span<const NamedRule> rules() {
 }
 
 Cause cause_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
-  Cause cause = first_of(std::begin(kRules), of, thread);
+  Cause cause = cause_by_rules(of, thread);
   for (const auto explain : kRefiners) {
     explain(of, thread, cause);
   }
@@ -188,6 +188,10 @@ Cause cause_of(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
                           "its stacks, with local variables"});
   }
   return cause;
+}
+
+Cause cause_by_rules(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  return first_of(std::begin(kRules), of, thread);
 }
 
 Cause cause_by_later_rules(Rule rule,

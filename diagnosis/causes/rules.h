@@ -23,6 +23,10 @@ struct NamedRule {
 // In the order in which they are tried.
 std::span<const NamedRule> rules();
 
+// The same, of a later look than the snapshot's: without the refinements, which
+// the snapshot's cause gets.
+Cause cause_by_rules(const ProcessSnapshot& of, const ThreadSnapshot& thread);
+
 // The same by the rules behind the calling one (causes.h): for what its own
 // finding is about.
 Cause cause_by_later_rules(Rule rule,

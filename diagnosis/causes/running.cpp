@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
+#include "diagnosis/causes/rules.h"
 #include "diagnosis/waits/sleep_loop.h"
 
 namespace hangdbg::causes {
@@ -189,7 +190,7 @@ Found sleeps_between(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
           }
         }
         if (is_timed_sleep(there.wait.call)) {
-          return sleep(of, there);
+          return cause_by_rules(of, there);  // "time", at the latest
         }
       }
     }

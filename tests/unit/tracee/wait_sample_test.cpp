@@ -1,12 +1,18 @@
 #include "tracee/proc/wait_sample.h"
 
 #include <gtest/gtest.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <string>
 
 #include "tests/unit/support/processes.h"
 
@@ -60,10 +66,19 @@ TEST(SampleWait, NobodySleepsForLongerThanItLives) {
   }
 }
 
+struct LimitedWait {
+  const char* name;
+  void (*wait)();
+  std::size_t argument;  // one of the call's, and its value
+  std::uint64_t value;
+};
+
+class WaitThatGoesOn : public testing::TestWithParam<LimitedWait> {};
+
 // As before, with its arguments.
-TEST(SampleWait, AWaitThatGoesOnAfterAStop) {
-  const Child child([] { ::poll(nullptr, 0, 1'000'000); });
-  ASSERT_TRUE(sleeps_in(child.pid(), child.pid(), "poll"));
+TEST_P(WaitThatGoesOn, AfterAStop) {
+  const Child child(GetParam().wait);
+  ASSERT_TRUE(sleeps_in(child.pid(), child.pid(), GetParam().name));
   ASSERT_EQ(::kill(child.pid(), SIGSTOP), 0);
   ASSERT_EQ(::waitpid(child.pid(), nullptr, WUNTRACED), child.pid());
   ASSERT_EQ(::kill(child.pid(), SIGCONT), 0);
@@ -73,9 +88,33 @@ TEST(SampleWait, AWaitThatGoesOnAfterAStop) {
   }
   const auto look = sample_wait(child.pid(), child.pid());
   ASSERT_TRUE(look) << look.error().text();
-  EXPECT_EQ(look->syscall, "poll");
-  EXPECT_EQ(look->call.args[2], 1'000'000);
+  EXPECT_EQ(look->syscall, GetParam().name);
+  EXPECT_EQ(look->call.args[GetParam().argument], GetParam().value);
 }
+
+timespec long_time{1'000'000, 0};  // seconds
+int word = 7;
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls,
+    WaitThatGoesOn,
+    testing::Values(
+        LimitedWait{"poll", [] { ::poll(nullptr, 0, 1'000'000); }, 2,
+                    1'000'000},
+        LimitedWait{"nanosleep",
+                    [] { ::syscall(SYS_nanosleep, &long_time, nullptr); }, 0,
+                    reinterpret_cast<std::uint64_t>(&long_time)},
+        LimitedWait{
+            "clock_nanosleep",
+            [] { ::clock_nanosleep(CLOCK_MONOTONIC, 0, &long_time, nullptr); },
+            0, CLOCK_MONOTONIC},
+        LimitedWait{"futex",
+                    [] {
+                      ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 7,
+                                &long_time, nullptr, 0);
+                    },
+                    0, reinterpret_cast<std::uint64_t>(&word)}),
+    [](const auto& one) { return std::string(one.param.name); });
 
 TEST(SampleWait, AThreadThatRuns) {
   const auto look = sample_wait(::getpid(), ::getpid());
