@@ -17,12 +17,14 @@ namespace {
 
 // Shorter waits are not worth a stop more.
 constexpr double kWorthIt = 0.05;  // seconds
-// To learn that it has not run, and to ask it to stop, which has an idle CPU
-// woken. Between the two is less than a microsecond if our CPU was not taken
-// from us: a thread that is woken and gets a CPU needs more for its next call.
+// To learn that it has not run, and to ask it to stop. Between the two is less
+// than a microsecond if our CPU was not taken from us: a thread that is woken
+// and gets a CPU needs more for its next call.
 constexpr auto kLearnt = std::chrono::microseconds(10);
 constexpr int kLearnTries = 5;  // the first one may have cold caches
-constexpr auto kAsked = std::chrono::microseconds(100);
+// Having asked, the kernel wakes the thread's CPU, which may take a virtual
+// machine most of a millisecond.
+constexpr auto kAsked = std::chrono::milliseconds(5);
 // Each step takes microseconds on a machine that has a CPU for the thread. The
 // thread is not stopped meanwhile.
 constexpr auto kOneStep = std::chrono::milliseconds(10);
@@ -90,22 +92,27 @@ bool is_restarted(const Registers& registers) {
 
 WaitKeeper::WaitKeeper(int pid, int tid)
     : pid_(pid), tid_(tid), task_(pid, tid) {
-  const auto switches = voluntary_switches(pid, tid);
-  const auto wait = sample_wait(pid, tid);
+  if (auto wait = sample_wait(pid, tid)) {
+    look_ = *std::move(wait);
+  }
+  const double now = monotonic_s();
+  if (!look_ || look_->state != 'S' || look_->asleep_s.value_or(0) < kWorthIt) {
+    return;
+  }
+  runs_ = look_->runs.times;
   const auto call = read_task_syscall(pid, tid);
   const auto stat = read_task_stat(pid, tid);
-  const double now = monotonic_s();
-  if (!switches || !wait || !call || !stat || wait->state != 'S' ||
-      wait->asleep_s.value_or(0) < kWorthIt || call->running ||
-      call->number < 0 || voluntary_switches(pid, tid) != switches) {
+  const auto switches = voluntary_switches(pid, tid);
+  // All of one sleep.
+  if (!call || !stat || !switches || call->running || call->number < 0 ||
+      !has_run(0)) {
     return;
   }
   before_ = KeptWait{.started = stat->start_ticks,
                      .boot = boot_id(),
                      .call = *call,
                      .switches = *switches,
-                     .began_s = now - *wait->asleep_s};
-  runs_ = wait->runs.times;
+                     .began_s = now - *look_->asleep_s};
 }
 
 // One that is woken before the stop was asked for may run, wait anew, and stop

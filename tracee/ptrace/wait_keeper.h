@@ -12,6 +12,7 @@
 
 #include "tracee/proc/kept_task.h"
 #include "tracee/proc/kept_wait.h"
+#include "tracee/proc/wait_sample.h"
 #include "tracee/ptrace/traced_thread.h"
 
 namespace hangdbg {
@@ -20,6 +21,9 @@ class WaitKeeper {
  public:
   // Looks at the thread, before it is stopped.
   WaitKeeper(int pid, int tid);
+
+  // What it did then; empty: that could not be read.
+  const std::optional<WaitSample>& look() const { return look_; }
 
   // Stops it (TracedThread::interrupt).
   Status interrupt(TracedThread& thread, Deadline deadline);
@@ -44,6 +48,7 @@ class WaitKeeper {
   int pid_;
   int tid_;
   KeptTask task_;
+  std::optional<WaitSample> look_;
   std::optional<KeptWait> before_;
   std::uint64_t runs_ = 0;  // times that it had run, when `before_` was taken
   std::optional<int> runs_on_;  // the CPU where its run for the stop has to be
