@@ -22,9 +22,9 @@ std::vector<int> tasks_of(int pid) {
 
 }  // namespace
 
-void AtRest::before_stop(int tid) {
+void AtRest::before_stop(int tid, const std::optional<WaitSample>& wait) {
   if (!calls_) {
-    stopped_.emplace(tid, wait_of(pid_, tid));
+    stopped_.emplace(tid, wait);
   }
 }
 

@@ -15,7 +15,7 @@ class AtRest {
   explicit AtRest(int pid) : pid_(pid) {}
 
   // Before that thread is stopped, which may end its sleep.
-  void before_stop(int tid);
+  void before_stop(int tid, const std::optional<WaitSample>& wait);
 
   // When a try has failed: in which call each thread sleeps. Not before: most
   // tries do not fail, and a program may have many threads.

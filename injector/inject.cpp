@@ -213,8 +213,8 @@ Result<Address> start_agent(const AttachTarget& target,
       steps.done("choose");
       // A tracer for each: with its end the kernel releases a thread that did
       // not stop.
-      rest.before_stop(tid);
       WaitKeeper wait(target.pid, tid);
+      rest.before_stop(tid, wait.look());
       auto region = run_as_tracer([&, tid, minds] {
         return start_agent_on(target, {tid, minds}, image, proc_mem, unwinder,
                               wait, deadline, steps);

@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 
+#include "base/deadline.h"
 #include "base/text.h"
 #include "tracee/proc/proc_file.h"
 
@@ -15,15 +18,16 @@ namespace {
 // Where a hierarchy is mounted, and which group is its root there: not the
 // first of all in a container.
 struct Hierarchy {
-  std::string point;
-  std::string root;
+  std::string_view point;
+  std::string_view root;
+  std::vector<std::string_view> controllers;  // "" stands for version 2
 };
 
-std::optional<Hierarchy> find_hierarchy(std::string_view mountinfo,
-                                        std::string_view controller);
+std::vector<Hierarchy> hierarchies(std::string_view mountinfo);
 std::optional<Cgroup> locate(std::string_view path,
                              std::string_view controller,
-                             std::string_view mountinfo);
+                             const std::vector<Hierarchy>& mounted);
+Result<std::string> own_mounts();
 bool is_frozen(const Cgroup& group);
 std::string freezing_file(const Cgroup& group);
 
@@ -42,12 +46,13 @@ std::vector<std::string> Cgroup::folders() const {
 
 Result<Cgroups> Cgroups::read(int pid) {
   const std::string groups = TRY(read_proc_file(pid, "cgroup"));
-  return parse(groups, TRY(read_proc_file(::getpid(), "mountinfo")));
+  return parse(groups, TRY(own_mounts()));
 }
 
 // "4:cpu,cpuacct:/jobs/7", "0::/jobs/7"
 Cgroups Cgroups::parse(std::string_view groups, std::string_view mountinfo) {
   Cgroups found;
+  const auto mounted = hierarchies(mountinfo);
   for (const std::string_view line : split(groups, '\n')) {
     const std::size_t first = line.find(':');
     const std::size_t second =
@@ -58,11 +63,11 @@ Cgroups Cgroups::parse(std::string_view groups, std::string_view mountinfo) {
     const std::string_view path = line.substr(second + 1);
     const std::string_view names = line.substr(first + 1, second - first - 1);
     if (names.empty()) {
-      found.unified_ = locate(path, "", mountinfo);
+      found.unified_ = locate(path, "", mounted);
       continue;
     }
     for (const std::string_view name : split(names, ',')) {
-      if (auto group = locate(path, name, mountinfo)) {
+      if (auto group = locate(path, name, mounted)) {
         found.by_controller_.emplace(name, *std::move(group));
       }
     }
@@ -106,12 +111,11 @@ std::optional<Frozen> find_frozen(int pid) {
 
 namespace {
 
-// "33 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu"; ""
-// stands for version 2.
-std::optional<Hierarchy> find_hierarchy(std::string_view mountinfo,
-                                        std::string_view controller) {
+// "33 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu"
+std::vector<Hierarchy> hierarchies(std::string_view mountinfo) {
+  std::vector<Hierarchy> found;
   for (const std::string_view line : split(mountinfo, '\n')) {
-    const std::size_t dash = line.find(" - ");
+    const std::size_t dash = line.find(" - cgroup");
     if (dash == line.npos) {
       continue;
     }
@@ -120,22 +124,24 @@ std::optional<Hierarchy> find_hierarchy(std::string_view mountinfo,
     if (fields.size() < 5 || kind.size() < 3) {
       continue;
     }
-    bool is = controller.empty() && kind[0] == "cgroup2";
-    for (const std::string_view option : split(kind[2], ',')) {
-      is = is || (kind[0] == "cgroup" && option == controller);
-    }
-    if (is) {
-      return Hierarchy{std::string(fields[4]), std::string(fields[3])};
+    if (kind[0] == "cgroup") {
+      found.push_back({fields[4], fields[3], split(kind[2], ',')});
+    } else if (kind[0] == "cgroup2") {
+      found.push_back({fields[4], fields[3], {""}});
     }
   }
-  return {};
+  return found;
 }
 
 std::optional<Cgroup> locate(std::string_view path,
                              std::string_view controller,
-                             std::string_view mountinfo) {
-  auto hierarchy = find_hierarchy(mountinfo, controller);
-  if (!hierarchy) {
+                             const std::vector<Hierarchy>& mounted) {
+  const auto hierarchy =
+      std::ranges::find_if(mounted, [&](const Hierarchy& one) {
+        return std::ranges::find(one.controllers, controller) !=
+               one.controllers.end();
+      });
+  if (hierarchy == mounted.end()) {
     return {};
   }
   std::string_view below = path;
@@ -151,9 +157,22 @@ std::optional<Cgroup> locate(std::string_view path,
     below = "";
   }
   Cgroup group{.unified = controller.empty(), .path = std::string(path)};
-  group.folder = hierarchy->point + std::string(below);
-  group.top = std::move(hierarchy->point);
+  group.top = hierarchy->point;
+  group.folder = group.top + std::string(below);
   return group;
+}
+
+// They hardly change, and take longer to read than all else here; several
+// checks ask one after the other.
+Result<std::string> own_mounts() {
+  constexpr auto kStillSo = std::chrono::milliseconds(200);
+  thread_local std::string mounts;
+  thread_local Deadline old = Deadline::in({});
+  if (old.expired()) {
+    mounts = TRY(read_proc_file(::getpid(), "mountinfo"));
+    old = Deadline::in(kStillSo);
+  }
+  return mounts;
 }
 
 bool is_frozen(const Cgroup& group) {

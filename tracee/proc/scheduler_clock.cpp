@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 
 #include "base/deadline.h"
 #include "base/visit_cpus.h"
@@ -42,6 +43,22 @@ std::optional<double> ahead_there_s(int cpu) {
   return said;  // of nothing, where it worked on another CPU
 }
 
+// A CPU's, as it was read last, by whichever of our threads.
+struct ReadClock {
+  std::mutex mutex;
+  std::optional<double> read_s;  // on the monotonic clock; empty: never
+  std::optional<double> ahead_s;
+
+  double age_s() const { return monotonic_s() - *read_s; }
+};
+
+ReadClock& read_clock(int cpu) {
+  static std::mutex mutex;
+  static std::map<int, ReadClock> clocks;
+  const std::lock_guard one_at_a_time(mutex);
+  return clocks[cpu];
+}
+
 }  // namespace
 
 double monotonic_s() {
@@ -67,27 +84,20 @@ std::optional<double> last_ran_s(int pid, int tid) {
 }
 
 std::optional<double> scheduler_since_s(int cpu, double then_s) {
-  struct Reading {
-    std::optional<double> read_s;  // on the monotonic clock; empty: never
-    std::optional<double> ahead_s;
-
-    double age_s() const { return monotonic_s() - *read_s; }
-  };
-  thread_local std::map<int, Reading> readings;
-  Reading& reading = readings[cpu];
+  ReadClock& clock = read_clock(cpu);
+  const std::lock_guard one_at_a_time(clock.mutex);
   const auto since_s = [&] {
-    return reading.ahead_s
-               ? std::optional(monotonic_s() + *reading.ahead_s - then_s)
-               : std::nullopt;
+    return clock.ahead_s ? std::optional(monotonic_s() + *clock.ahead_s - then_s)
+                         : std::nullopt;
   };
   // A reading from before `then_s` would add what was taken in between, which
   // is no more than the time in between.
-  if (!reading.read_s || reading.age_s() > kFreshS ||
-      (reading.ahead_s && *since_s() <= reading.age_s())) {
-    reading.read_s = monotonic_s();
-    reading.ahead_s = ahead_here_s(cpu);
-    if (!reading.ahead_s) {
-      reading.ahead_s = ahead_there_s(cpu);
+  if (!clock.read_s || clock.age_s() > kFreshS ||
+      (clock.ahead_s && *since_s() <= clock.age_s())) {
+    clock.read_s = monotonic_s();
+    clock.ahead_s = ahead_here_s(cpu);
+    if (!clock.ahead_s) {
+      clock.ahead_s = ahead_there_s(cpu);
     }
   }
   const auto since = since_s();
