@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
@@ -164,37 +165,55 @@ std::optional<std::string> changes_in(const ProcessSnapshot& of,
   return changes;
 }
 
-// A thread, or an event loop, that sleeps for some milliseconds at a time may
-// have been awake in each sample: where it sleeps says more.
-Found sleeps_between(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
-  constexpr int kLooks = 6;
-  constexpr auto kApart = std::chrono::milliseconds(3);
+// None: it does not sleep, or not all the time that it takes to see where.
+std::optional<ThreadSnapshot> while_asleep(const ProcessSnapshot& of,
+                                           const ThreadSnapshot& thread) {
   const auto sleeping = [&]() -> std::optional<WaitSample> {
     auto now = of.wait_now(thread.id.tid);
     return now && now->state == 'S' && !now->call.running ? std::move(now)
                                                           : std::nullopt;
   };
-  for (int look = 0; look < kLooks; ++look) {
-    if (auto begun = sleeping()) {
-      auto stacks = of.watch_stack(thread, 1, std::chrono::milliseconds(0));
-      const auto still = sleeping();
-      if (still && still->runs == begun->runs && !stacks.empty() &&
-          !stacks.front().frames.empty()) {
-        ThreadSnapshot there = thread;
-        there.wait = *std::move(begun);
-        there.stack = std::move(stacks.front());
-        if (there.frames().front().file.ends_with("/selectors.py")) {
-          auto loop = asyncio(of, there);
-          if (loop && loop->progress != Progress::Stuck) {
-            return loop;
-          }
-        }
-        if (is_timed_sleep(there.wait.call)) {
-          return cause_by_rules(of, there);  // "time", at the latest
-        }
+  auto begun = sleeping();
+  if (!begun) {
+    return std::nullopt;
+  }
+  auto stacks = of.watch_stack(thread, 1, std::chrono::milliseconds(0));
+  const auto still = sleeping();
+  if (!still || still->runs != begun->runs || stacks.empty() ||
+      stacks.front().frames.empty()) {
+    return std::nullopt;
+  }
+  ThreadSnapshot there = thread;
+  there.wait = *std::move(begun);
+  there.stack = std::move(stacks.front());
+  return there;
+}
+
+// A thread, or an event loop, that sleeps for some milliseconds at a time may
+// have been awake in each sample: where it sleeps says more.
+Found sleeps_between(const ProcessSnapshot& of, const ThreadSnapshot& thread) {
+  constexpr int kLooks = 6;
+  constexpr auto kApart = std::chrono::milliseconds(3);
+  constexpr auto kForCpu = std::chrono::milliseconds(250);
+  const Deadline patience = of.system.deadline().capped(kForCpu);
+  auto ran = of.runs_now(thread.id.tid);
+  for (int looks = 0; looks < kLooks;) {
+    const auto there = while_asleep(of, thread);
+    if (there && there->frames().front().file.ends_with("/selectors.py")) {
+      auto loop = asyncio(of, *there);
+      if (loop && loop->progress != Progress::Stuck) {
+        return loop;
       }
     }
+    if (there && is_timed_sleep(there->wait.call)) {
+      return cause_by_rules(of, *there);  // "time", at the latest
+    }
     std::this_thread::sleep_for(kApart);
+    // As long as it only waits for a CPU, it cannot fall asleep.
+    const auto before = std::exchange(ran, of.runs_now(thread.id.tid));
+    if (there || ran != before || patience.expired()) {
+      ++looks;
+    }
   }
   return std::nullopt;
 }
