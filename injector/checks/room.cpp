@@ -112,13 +112,15 @@ Status check_cgroups(int pid) {
   }
   const auto memory = read_cgroup_memory_room(*groups);
   if (memory && memory->bytes < kMemory) {
-    return no_room(pid,
-                   fmt::format("its cgroup ({}) may use only {} more memory, "
-                               "and would be killed beyond that",
-                               memory->folder, human_size(memory->bytes)),
-                   fmt::format("hangdbg dump {} and hangdbg peek {} take "
-                               "nothing of it",
-                               pid, pid));
+    return no_room(
+        pid,
+        fmt::format("its cgroup ({}) may use only {} more memory, "
+                    "and would be {} beyond that",
+                    memory->folder, human_size(memory->bytes),
+                    memory->kills ? "killed" : "slowed down (memory.high)"),
+        fmt::format("hangdbg dump {} and hangdbg peek {} take "
+                    "nothing of it",
+                    pid, pid));
   }
   const auto threads = read_cgroup_pids(*groups);
   if (threads && threads->max && threads->current + kThreads > *threads->max) {

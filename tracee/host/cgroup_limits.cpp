@@ -128,13 +128,18 @@ std::optional<CgroupMemoryRoom> read_cgroup_memory_room(const Cgroups& groups) {
     const bool v2 = group->unified;
     const auto max =
         number_in(folder, v2 ? "memory.max" : "memory.limit_in_bytes");
+    const auto high = v2 ? number_in(folder, "memory.high") : std::nullopt;
     const auto current =
-        max ? number_in(folder, v2 ? "memory.current" : "memory.usage_in_bytes")
+        max || high
+            ? number_in(folder, v2 ? "memory.current" : "memory.usage_in_bytes")
             : std::nullopt;
     if (!current) {
       continue;
     }
-    std::uint64_t room = *max - std::min(*max, *current);
+    const std::uint64_t kills_at = max.value_or(kNoLimit);
+    const std::uint64_t slows_at = high.value_or(kNoLimit);
+    const std::uint64_t limit = std::min(kills_at, slows_at);
+    std::uint64_t room = limit - std::min(limit, *current);
     for (const char* cached : {"inactive_file", "active_file"}) {
       if (room < kPlenty) {
         room += entry_in(folder, "memory.stat",
@@ -143,7 +148,7 @@ std::optional<CgroupMemoryRoom> read_cgroup_memory_room(const Cgroups& groups) {
       }
     }
     if (!least || room < least->bytes) {
-      least = CgroupMemoryRoom{folder, room};
+      least = CgroupMemoryRoom{folder, room, kills_at <= slows_at};
     }
   }
   return least;

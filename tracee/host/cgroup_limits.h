@@ -49,12 +49,14 @@ std::optional<CgroupMemory> read_cgroup_memory(const Cgroups& groups);
 std::optional<CgroupCpu> read_cgroup_cpu(const Cgroups& groups);
 std::optional<CgroupPids> read_cgroup_pids(const Cgroups& groups);
 
-// How many bytes more a process may use before the kernel's OOM killer comes:
-// in the group, of its own and those around it, where it is least. Files that
-// are only cached count as free. None: no limit, or it cannot be known.
+// How many bytes more a process may use before the kernel's OOM killer comes,
+// or slows it down: in the group, of its own and those around it, where it is
+// least. Files that are only cached count as free. None: no limit, or it cannot
+// be known.
 struct CgroupMemoryRoom {
   std::string folder;
   std::uint64_t bytes = 0;
+  bool kills = true;  // else it slows down: memory.high
 };
 std::optional<CgroupMemoryRoom> read_cgroup_memory_room(const Cgroups& groups);
 

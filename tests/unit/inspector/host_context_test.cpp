@@ -123,6 +123,23 @@ TEST_F(CgroupTree, RoomWhereThereIsLeast) {
   ASSERT_TRUE(room);
   EXPECT_EQ(room->folder, root_ + "/pod/main");
   EXPECT_EQ(room->bytes, 0) << "over its limit";
+  EXPECT_TRUE(room->kills);
+}
+
+TEST_F(CgroupTree, RoomBelowWhereTheKernelSlowsDown) {
+  write("pod/memory.current", "1000\n");
+  write("pod/memory.max", "1100\n");
+  write("pod/memory.high", "1010\n");
+  write("pod/memory.stat", "anon 1\ninactive_file 2\nactive_file 3\n");
+  auto room = read_cgroup_memory_room(groups());
+  ASSERT_TRUE(room);
+  EXPECT_EQ(room->bytes, 15);
+  EXPECT_FALSE(room->kills);
+  write("pod/memory.max", "max\n");
+  room = read_cgroup_memory_room(groups());
+  ASSERT_TRUE(room);
+  EXPECT_EQ(room->bytes, 15) << "without another limit";
+  EXPECT_FALSE(room->kills);
 }
 
 TEST_F(CgroupTree, CpusAndThrottling) {
