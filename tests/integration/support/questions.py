@@ -122,7 +122,7 @@ def draw(random, target):
         return held(target, random.choice(HELD))
     if kind == "break":
         return at_breakpoint(target, random.choice(PLACES), random.choice(BREAKS))
-    return many(target, random.choices([one[0] for one in EXPRESSIONS], k=30))
+    return many(target, random.choices([one[0] for one in EXPRESSIONS], k=60))
 
 
 def each(target):
@@ -167,7 +167,7 @@ def at_breakpoint(target, place, commands):
         target, ("b %s:%d" % (SOURCE, line_of(place)), *commands), "Breakpoint")
 
 
-def many(target, texts=(None,) * 20, tid=None):
+def many(target, texts=(None,) * 40, tid=None):
     """In one session, a sum after each of them."""
     commands = []
     for number, text in enumerate(texts, 1):
