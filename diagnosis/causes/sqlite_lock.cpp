@@ -7,6 +7,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/deadline.h"
 #include "base/text.h"
 #include "diagnosis/causes/causes.h"
 #include "diagnosis/waits/sleep_loop.h"
@@ -16,7 +17,7 @@
 namespace hangdbg::causes {
 namespace {
 
-constexpr int kLooks = 5;
+constexpr auto kToRead = std::chrono::milliseconds(250);
 constexpr auto kBetweenTries = std::chrono::milliseconds(3);
 
 // The function of its C code that is on the stack; "" if there is none, or that
@@ -25,7 +26,8 @@ std::string function_of_sqlite(const ProcessSnapshot& of,
                                const ThreadSnapshot& thread) {
   auto functions = of.native(thread);
   // It was just at one of its tries, and nothing could be read.
-  for (int more = kLooks; functions.empty() && more > 0; --more) {
+  for (const Deadline deadline = Deadline::in(kToRead);
+       functions.empty() && !deadline.expired();) {
     std::this_thread::sleep_for(kBetweenTries);
     functions = of.native(thread);
   }
