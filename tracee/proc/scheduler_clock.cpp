@@ -54,7 +54,8 @@ struct ReadClock {
 
 ReadClock& read_clock(int cpu) {
   static std::mutex mutex;
-  static std::map<int, ReadClock> clocks;
+  // Never destroyed: a thread of ours may still look while we exit.
+  static auto& clocks = *new std::map<int, ReadClock>;
   const std::lock_guard one_at_a_time(mutex);
   return clocks[cpu];
 }
@@ -87,8 +88,9 @@ std::optional<double> scheduler_since_s(int cpu, double then_s) {
   ReadClock& clock = read_clock(cpu);
   const std::lock_guard one_at_a_time(clock.mutex);
   const auto since_s = [&] {
-    return clock.ahead_s ? std::optional(monotonic_s() + *clock.ahead_s - then_s)
-                         : std::nullopt;
+    return clock.ahead_s
+               ? std::optional(monotonic_s() + *clock.ahead_s - then_s)
+               : std::nullopt;
   };
   // A reading from before `then_s` would add what was taken in between, which
   // is no more than the time in between.

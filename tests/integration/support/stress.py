@@ -33,11 +33,6 @@ ROWS = 32
 # What CPython says before it ends, or where something is wrong and it does not end.
 REPORT = re.compile(r"Fatal Python error|Assertion .* failed|Exception ignored|"
                     r"Debug memory block|SystemError|object  refcount", re.I)
-# asyncio.new_event_loop() that was asked for and cancelled half-way complains when it is
-# collected, as after a Ctrl-C.
-HALF_MADE_LOOP = re.compile(
-    r"Exception ignored in: <function BaseEventLoop\.__del__[^\n]*\nTraceback [^\n]*\n"
-    r"(?:  [^\n]*\n)+AttributeError: '\w+' object has no attribute '_\w+'\n")
 
 Run = collections.namedtuple("Run", "rc output seconds")
 
@@ -197,7 +192,7 @@ class Reporting(Restless):
         return super().end() or self.report()
 
     def report(self):
-        text = HALF_MADE_LOOP.sub("", self.errors_path.read_text(errors="replace"))
+        text = self.errors_path.read_text(errors="replace")
         found = REPORT.search(text)
         return found and text[max(0, found.start() - 300):found.start() + 3000]
 
